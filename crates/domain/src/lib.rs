@@ -1,1 +1,15 @@
-//! placeholder
+//! What is decided, and nothing that happens: the second half of the walk.
+//!
+//! Before this crate: `provider/src/resources/*.rs` turns what OpenTofu sends into the inputs below,
+//! `crates/reconcile` turns what Incus shows into observations. After it: the provider prints what was
+//! decided as a plan, `reconcile/src/execute.rs` performs it.
+//!
+//! Deliberately not here: async, clocks, randomness, files, sockets, JSON of Incus, the plugin protocol.
+//! Time, ids and key material come in as arguments (`tests/tidy.rs` holds this crate to it).
+
+pub mod issue;
+
+pub mod duration;
+pub mod name;
+
+pub mod network;

@@ -1,0 +1,1 @@
+//! Address plans of networks. Being written.

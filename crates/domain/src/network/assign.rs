@@ -130,8 +130,8 @@ fn stranded(network: &Network<'_>, pool: &Pool, keepers: &BTreeMap<&str, Ipv4Add
             let detail = format!(
                 "These machines hold an address that is {reason}: {}. A machine keeps its address until it is \
                  moved deliberately. Change {name} so that it allows these addresses, or pin each of these \
-                 machines to a free address in claims; replacing the network (-replace) gives every machine a \
-                 new address.",
+                 machines to a free address in claims. Changing the name of the network replaces it and gives \
+                 every machine a new address.",
                 machines.join(", ")
             );
             let summary = format!("The change of {name} would leave machines without their address");

@@ -67,7 +67,7 @@ fn a_change_that_strands_machines_is_refused() {
             "static_range: ",
             "outside of 10.0.0.12-10.0.0.20: a (10.0.0.10), b (10.0.0.11).",
             "pin each",
-            "-replace",
+            "Changing the name of the network replaces it",
         ]],
     );
     config.claims = claims("a=10.0.0.20 b=10.0.0.13 c");

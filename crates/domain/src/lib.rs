@@ -13,3 +13,13 @@ pub mod duration;
 pub mod name;
 
 pub mod network;
+
+pub mod given;
+pub mod moment;
+
+pub mod app;
+pub mod entry;
+pub mod observation;
+pub mod placement;
+pub mod rollout;
+pub mod work;

@@ -1,0 +1,243 @@
+//! Entries: what the fleet store holds about one app, and who may write the next revision of it.
+//!
+//! Before: `reconcile/src/store.rs` reads the profiles of the fleet project. After: it publishes what is admitted
+//! here, as one immutable profile per revision, `app.<name>.r<N>`. Creating the next number is the only
+//! compare-and-swap that Incus has, so numbers are the whole protocol (`docs/architecture.md`).
+
+use core::fmt;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::AppSpec;
+use crate::moment::Moment;
+
+/// What kind of profile a name of the fleet store stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// What is wanted.
+    App,
+    /// What its executor has decided.
+    Work,
+}
+
+/// The name of one revision.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RevisionName {
+    /// App or work.
+    pub kind: Kind,
+    /// The app.
+    pub app: String,
+    /// The revision, counted from 1.
+    pub revision: u64,
+}
+
+impl RevisionName {
+    /// Reads a profile's name; `None` for every name that is not exactly one of ours.
+    pub fn parse(profile: &str) -> Option<Self> {
+        let mut parts = profile.split('.');
+        let kind = match parts.next()? {
+            "app" => Kind::App,
+            "work" => Kind::Work,
+            _ => return None,
+        };
+        let app = parts.next()?.to_owned();
+        let digits = parts.next()?.strip_prefix('r')?;
+        let revision: u64 = digits.parse().ok()?;
+        // Only the canonical spelling: "r07" beside "r7" would be two names for one number.
+        let canonical = revision > 0 && revision.to_string() == digits;
+        (canonical && parts.next().is_none() && !app.is_empty()).then_some(Self {
+            kind,
+            app,
+            revision,
+        })
+    }
+}
+
+impl fmt::Display for RevisionName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::App => "app",
+            Kind::Work => "work",
+        };
+        write!(formatter, "{kind}.{}.r{}", self.app, self.revision)
+    }
+}
+
+/// One revision of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub revision: u64,
+    /// What is wanted; `None` if the document cannot be read (of a later version, or damaged).
+    pub spec: Option<AppSpec>,
+    /// The random id of the configuration that it belongs to.
+    pub owner: String,
+    /// When its create was finished; `None` while it is going on, or if it was cut off.
+    pub created: Option<Moment>,
+    /// The last converged declaration; each revision starts with its predecessor's.
+    pub applied: Option<Applied>,
+    /// Who takes the steps.
+    pub executor: Executor,
+    /// When the app was destroyed: the entry is a tombstone.
+    pub deleted: Option<Moment>,
+}
+
+/// The last converged declaration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// The revision that converged.
+    pub revision: u64,
+    /// Every attribute of the resource as the user spelled it, but the write-only ones: what an import needs.
+    pub declaration: serde_json::Value,
+}
+
+/// Who takes the steps of an entry; exactly one does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Executor {
+    /// The provider, in its apply.
+    Provider,
+    /// The agent of the fleet.
+    Agent,
+}
+
+impl Executor {
+    /// The word that the state shows.
+    pub fn word(self) -> &'static str {
+        match self {
+            Executor::Provider => "provider",
+            Executor::Agent => "agent",
+        }
+    }
+}
+
+/// Why a write is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A finished app of this name belongs to another configuration.
+    #[error("an app of this name exists already and belongs to another configuration")]
+    OtherOwner,
+    /// Nothing of this name exists.
+    #[error("no app of this name exists any more")]
+    Gone,
+}
+
+/// How long a tombstone stays: long enough for every executor to have seen it.
+pub const TOMBSTONE_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The number for a create. A create that never finished may be taken over by any later one, so that an apply that
+/// was killed is simply repeated; a tombstone is an absence, and numbering goes on.
+///
+/// # Errors
+/// If a finished entry is there.
+pub fn admit_create(highest: Option<&Entry>) -> Result<u64, Refusal> {
+    match highest {
+        None => Ok(1),
+        Some(entry) if entry.deleted.is_some() || entry.created.is_none() => Ok(entry.revision + 1),
+        Some(_) => Err(Refusal::OtherOwner),
+    }
+}
+
+/// The number for a change by `owner`.
+///
+/// # Errors
+/// If the entry is another's, or gone.
+pub fn admit_change(highest: Option<&Entry>, owner: &str) -> Result<u64, Refusal> {
+    match highest {
+        Some(entry) if entry.owner != owner => Err(Refusal::OtherOwner),
+        Some(entry) if entry.deleted.is_none() => Ok(entry.revision + 1),
+        Some(_) | None => Err(Refusal::Gone),
+    }
+}
+
+/// The revisions that the winner of `revision` deletes: everything below its predecessor, lowest first, so that a
+/// cut-off clean-up never leaves a gap below the highest.
+pub fn to_prune(mut revisions: Vec<u64>, revision: u64) -> Vec<u64> {
+    revisions.retain(|older| older.saturating_add(1) < revision);
+    revisions.sort_unstable();
+    revisions
+}
+
+/// Whether a tombstone has stood for long enough to be removed by the next write of anybody.
+pub fn is_expired(entry: &Entry, now: Moment) -> bool {
+    entry
+        .deleted
+        .is_some_and(|deleted| now.since(deleted) > TOMBSTONE_TIME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(revision: u64, owner: &str, created: bool, deleted: bool) -> Entry {
+        Entry {
+            revision,
+            spec: None,
+            owner: owner.to_owned(),
+            created: created.then_some(Moment(1)),
+            applied: None,
+            executor: Executor::Provider,
+            deleted: deleted.then_some(Moment(2)),
+        }
+    }
+
+    #[test]
+    fn names_of_revisions_are_read_only_in_their_canonical_spelling() {
+        let name = RevisionName {
+            kind: Kind::App,
+            app: "web".to_owned(),
+            revision: 7,
+        };
+        assert_eq!(RevisionName::parse("app.web.r7"), Some(name.clone()));
+        assert_eq!(name.to_string(), "app.web.r7");
+        for foreign in [
+            "default",
+            "app.web",
+            "app.web.7",
+            "app.web.r07",
+            "app.web.r0",
+            "app.web.r-1",
+            "app..r1",
+            "app.web.r1.x",
+            "status.web.r1",
+            "app.web.r99999999999999999999",
+        ] {
+            assert_eq!(RevisionName::parse(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_create_takes_over_only_what_never_finished() {
+        for (highest, expected) in [
+            (None, Ok(1)),
+            (Some(entry(3, "a", false, false)), Ok(4)),
+            (Some(entry(3, "a", true, true)), Ok(4)),
+            (Some(entry(3, "a", false, true)), Ok(4)),
+            (Some(entry(3, "a", true, false)), Err(Refusal::OtherOwner)),
+        ] {
+            assert_eq!(admit_create(highest.as_ref()), expected, "{highest:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_needs_the_owner() {
+        for (highest, expected) in [
+            (None, Err(Refusal::Gone)),
+            (Some(entry(3, "a", true, false)), Ok(4)),
+            (Some(entry(3, "a", false, false)), Ok(4)),
+            (Some(entry(3, "a", true, true)), Err(Refusal::Gone)),
+            (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
+        ] {
+            assert_eq!(admit_change(highest.as_ref(), "a"), expected, "{highest:?}");
+        }
+    }
+
+    #[test]
+    fn the_winner_removes_all_but_its_predecessor_lowest_first() {
+        assert_eq!(to_prune(vec![5, 1, 3, 4, 2], 5), [1, 2, 3]);
+        assert_eq!(to_prune(vec![1], 1), [0_u64; 0]);
+        // A revision above is another's, and none of the winner's business.
+        assert_eq!(to_prune(vec![6, 5, 3], 5), [3]);
+    }
+}

@@ -1,0 +1,251 @@
+//! Observations: what Incus shows of one app, in our words.
+//!
+//! Before: `reconcile/src/observe.rs` turns the instance and member lists into [`Seen`] and [`Member`]. After:
+//! `rollout::decide` compares the workloads with the declaration. Keys decide what is ours; an instance whose
+//! keys are null sits on a member that does not answer: it is unknown, never missing and never foreign.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::key;
+use crate::moment::Moment;
+use crate::work::Work;
+
+/// A member of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Whether Incus says that it is online.
+    pub status: MemberStatus,
+    /// Incus's name for its processor architecture.
+    pub architecture: String,
+    /// Whether Incus's own scheduler may choose it; if not, neither do we.
+    pub schedulable: bool,
+}
+
+/// What Incus says about a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemberStatus {
+    /// It takes part.
+    Online,
+    /// It has missed its heartbeats: what ran there must be considered gone, and may be running still.
+    Offline,
+    /// Evacuated, blocked or on the way: alive, but nothing is placed there.
+    Other,
+}
+
+/// One Incus instance as the list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its name.
+    pub name: String,
+    /// The member that it is on; `None` where Incus is not clustered.
+    pub member: Option<String>,
+    /// Whether it runs.
+    pub power: Power,
+    /// Its configuration keys; `None` if its member does not answer.
+    pub config: Option<BTreeMap<String, String>>,
+    /// When it was first seen healthy, read from its key.
+    pub healthy_since: Option<Moment>,
+    /// Whether it was ever started.
+    pub ever_started: bool,
+}
+
+/// Whether an instance runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Power {
+    /// It runs.
+    Running,
+    /// It does not.
+    Stopped,
+    /// Frozen, in error, or in between.
+    Other,
+}
+
+/// A workload of an app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workload {
+    /// The name of its Incus instance.
+    pub name: String,
+    /// Its place.
+    pub ordinal: u32,
+    /// Its generation.
+    pub generation: u64,
+    /// The member that it is on.
+    pub member: Option<String>,
+    /// The image that it was made from, as the user wrote it; empty if unknown.
+    pub image: String,
+    /// The hash of the declaration that it was made from; empty if unknown.
+    pub spec: String,
+    /// How it is.
+    pub status: Status,
+    /// When it was first seen healthy without a break since.
+    pub healthy_since: Option<Moment>,
+    /// Whether it was ever started.
+    pub ever_started: bool,
+}
+
+/// How a workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It runs.
+    Running,
+    /// It does not.
+    Stopped,
+    /// Frozen, in error, or in between.
+    Other,
+    /// It was moved away from an evacuated member, or waits on one: Incus will put it back, so it is left alone.
+    Evacuated,
+    /// Its member does not answer, and is not Offline yet.
+    Unknown,
+    /// Its member is Offline.
+    Lost,
+}
+
+impl Status {
+    /// The word that the state shows.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Stopped => "stopped",
+            Status::Other => "other",
+            Status::Evacuated => "evacuated",
+            Status::Unknown => "unknown",
+            Status::Lost => "lost",
+        }
+    }
+
+    /// Whether Incus can tell about it and act on it.
+    pub fn is_live(self) -> bool {
+        match self {
+            Status::Running | Status::Stopped | Status::Other | Status::Evacuated => true,
+            Status::Unknown | Status::Lost => false,
+        }
+    }
+}
+
+/// What is known of one app at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Its workloads, by ordinal and generation.
+    pub workloads: Vec<Workload>,
+    /// The names that instances of others hold, with the app that says it owns each, if one does.
+    pub foreign: BTreeMap<String, Option<String>>,
+    /// Names whose holder is unknown, because the member does not answer.
+    pub unclear: BTreeSet<String>,
+    /// How many Incus instances each member has; the choice of a target counts with them.
+    pub load: BTreeMap<String, usize>,
+    /// The members; empty where Incus is not clustered.
+    pub members: Vec<Member>,
+    /// The answers of this pass to "healthy now?", by instance name.
+    #[serde(skip)]
+    pub probes: BTreeMap<String, Probe>,
+    /// The last outputs that were kept of failed workloads, by instance name.
+    #[serde(skip)]
+    pub outputs: BTreeMap<String, String>,
+    /// What Incus said when a workload could not be started, by instance name.
+    #[serde(skip)]
+    pub start_errors: BTreeMap<String, String>,
+}
+
+/// One answer to "healthy now?".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Probe {
+    /// Yes.
+    Healthy,
+    /// No, and what was seen instead.
+    Unhealthy(String),
+}
+
+/// What of the instance list concerns `app`.
+pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Observation {
+    let mut observation = Observation {
+        members: members.to_vec(),
+        ..Observation::default()
+    };
+    for instance in seen {
+        if let Some(member) = &instance.member {
+            *observation.load.entry(member.clone()).or_default() += 1;
+        }
+        match workload(app, instance, members, work) {
+            Whose::Ours(workload) => observation.workloads.push(workload),
+            Whose::Unclear => {
+                observation.unclear.insert(instance.name.clone());
+            }
+            Whose::Foreign(owner) => {
+                observation.foreign.insert(instance.name.clone(), owner);
+            }
+        }
+    }
+    observation
+        .workloads
+        .sort_by_key(|workload| (workload.ordinal, workload.generation));
+    observation
+}
+
+enum Whose {
+    Ours(Workload),
+    Unclear,
+    Foreign(Option<String>),
+}
+
+fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whose {
+    let Some(config) = &instance.config else {
+        let Some((ordinal, made)) = work.by_name(&instance.name) else {
+            return Whose::Unclear;
+        };
+        let offline = members.iter().any(|member| {
+            Some(&member.name) == instance.member.as_ref() && member.status == MemberStatus::Offline
+        });
+        return Whose::Ours(Workload {
+            name: instance.name.clone(),
+            ordinal,
+            generation: made.generation,
+            member: instance.member.clone(),
+            image: String::new(),
+            spec: String::new(),
+            status: if offline {
+                Status::Lost
+            } else {
+                Status::Unknown
+            },
+            healthy_since: None,
+            ever_started: true,
+        });
+    };
+    let owner = config.get(key::APP);
+    if owner.map(String::as_str) != Some(app) {
+        return Whose::Foreign(owner.cloned());
+    }
+    let number = |name: &str| config.get(name).and_then(|text| text.parse().ok());
+    let text = |name: &str| config.get(name).cloned().unwrap_or_default();
+    Whose::Ours(Workload {
+        name: instance.name.clone(),
+        // Without an ordinal it is the only workload of its app, which is ordinal 0.
+        ordinal: number(key::MEMBER)
+            .and_then(|ordinal| u32::try_from(ordinal).ok())
+            .unwrap_or(0),
+        generation: number(key::GENERATION).unwrap_or(0),
+        member: instance.member.clone(),
+        image: text(key::IMAGE),
+        spec: text(key::SPEC),
+        status: live_status(instance, config),
+        healthy_since: instance.healthy_since,
+        ever_started: instance.ever_started,
+    })
+}
+
+fn live_status(instance: &Seen, config: &BTreeMap<String, String>) -> Status {
+    let evacuated = config
+        .get("volatile.evacuate.origin")
+        .is_some_and(|origin| !origin.is_empty());
+    match instance.power {
+        Power::Running => Status::Running,
+        Power::Stopped if evacuated => Status::Evacuated,
+        Power::Stopped => Status::Stopped,
+        Power::Other => Status::Other,
+    }
+}

@@ -1,0 +1,46 @@
+//! Placement: which member a new workload goes to.
+//!
+//! Before: `rollout::decide` needs a workload. After: the target of its create request. The choice is ours, since
+//! Incus's own scheduler was seen to pick dead members and to clump parallel creates together.
+
+use crate::observation::{MemberStatus, Observation};
+
+/// The member for the next workload; `None` where Incus is not clustered, which leaves nothing to choose.
+///
+/// # Errors
+/// If there are members but none of them can take it.
+pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
+    if observation.members.is_empty() {
+        return Ok(None);
+    }
+    let of_app = |name: &str| {
+        let here = |workload: &&crate::observation::Workload| {
+            workload.member.as_deref() == Some(name) && workload.status.is_live()
+        };
+        observation.workloads.iter().filter(here).count()
+    };
+    observation
+        .members
+        .iter()
+        .filter(|member| member.status == MemberStatus::Online && member.schedulable)
+        .min_by_key(|member| {
+            let load = observation.load.get(&member.name).copied().unwrap_or(0);
+            (of_app(&member.name), load, member.name.clone())
+        })
+        .map(|member| Some(member.name.clone()))
+        .ok_or_else(|| NoMember {
+            members: observation
+                .members
+                .iter()
+                .map(|member| member.name.clone())
+                .collect(),
+        })
+}
+
+/// There are members, and none can take a workload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no member can take a workload: none of {} is online and open for new instances", members.join(", "))]
+pub struct NoMember {
+    /// The members that were looked at.
+    pub members: Vec<String>,
+}

@@ -1,0 +1,136 @@
+//! Forecasts: the steps that an apply will take if all goes well, for the plan.
+//!
+//! Before: `provider/src/resources/app/plan.rs` has the declaration and what was last observed. After: the strings of
+//! `rollout_steps`. It runs `decide` itself on a world in memory where every step succeeds and every check is
+//! healthy, so the plan cannot promise anything else than what an undisturbed apply does.
+
+use crate::app::AppSpec;
+use crate::moment::Moment;
+use crate::observation::{Observation, Probe, Status, Workload};
+use crate::rollout::step::Step;
+use crate::rollout::{Next, decide, to_probe};
+use crate::work::Work;
+
+/// No app needs more passes than a few for each of its workloads; a bound all the same, since a plan must end.
+const MOST_PASSES: usize = 50_000;
+
+/// The steps as the user reads them: ordinal, generation and image as written, never a member, a digest or a time.
+pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Vec<String> {
+    let mut world = World {
+        spec,
+        observation: observation.clone(),
+        now,
+    };
+    let mut work = work.clone();
+    let mut told = Vec::new();
+    for _ in 0..MOST_PASSES {
+        world.probe(&work);
+        let decision = decide(spec, &world.observation, &work, world.now);
+        work = decision.work;
+        for step in &decision.steps {
+            told.extend(world.tell(step));
+            world.perform(step);
+        }
+        match decision.next {
+            Next::Again => {}
+            Next::Wait(time) if !world.is_blind() => world.now = world.now.plus(time),
+            Next::Wait(_)
+            | Next::Converged
+            | Next::Failed(_)
+            | Next::Conflict(_)
+            | Next::NoMember(_) => break,
+        }
+    }
+    told
+}
+
+/// The world in memory.
+struct World<'a> {
+    spec: &'a AppSpec,
+    observation: Observation,
+    now: Moment,
+}
+
+impl World<'_> {
+    /// Waiting helps only if every workload can be seen.
+    fn is_blind(&self) -> bool {
+        let unknown = |workload: &Workload| workload.status == Status::Unknown;
+        self.observation.workloads.iter().any(unknown)
+    }
+
+    fn probe(&mut self, work: &Work) {
+        let names: Vec<String> = to_probe(self.spec, &self.observation, work, self.now)
+            .into_iter()
+            .map(|workload| workload.name.clone())
+            .collect();
+        let healthy = |name| (name, Probe::Healthy);
+        self.observation.probes = names.into_iter().map(healthy).collect();
+    }
+
+    /// What the user is told about a step; bookkeeping is not worth a line.
+    fn tell(&self, step: &Step) -> Option<String> {
+        match step {
+            Step::Create { .. } => Some(format!(
+                "{step} from {}",
+                self.spec.image.reference.written()
+            )),
+            Step::Start { .. } | Step::Delete { .. } => Some(step.to_string()),
+            Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => None,
+        }
+    }
+
+    fn perform(&mut self, step: &Step) {
+        match step {
+            Step::Create {
+                ordinal,
+                generation,
+                name,
+                member,
+            } => {
+                self.observation.workloads.push(Workload {
+                    name: name.clone(),
+                    ordinal: *ordinal,
+                    generation: *generation,
+                    member: member.clone(),
+                    image: self.spec.image.reference.written().to_owned(),
+                    spec: self.spec.hash(),
+                    status: Status::Running,
+                    healthy_since: None,
+                    ever_started: true,
+                });
+                self.observation
+                    .workloads
+                    .sort_by_key(|workload| (workload.ordinal, workload.generation));
+            }
+            Step::Start { name, .. } => self.change(name, |workload| {
+                workload.status = Status::Running;
+                workload.ever_started = true;
+            }),
+            Step::StampHealthy { name, since } => {
+                self.change(name, |workload| workload.healthy_since = Some(*since));
+            }
+            Step::ClearHealthy { name } => {
+                self.change(name, |workload| workload.healthy_since = None)
+            }
+            Step::KeepOutput { name, .. } => {
+                self.observation.outputs.insert(name.clone(), String::new());
+            }
+            Step::Delete { name, .. } => {
+                self.observation
+                    .workloads
+                    .retain(|workload| workload.name != *name);
+            }
+        }
+    }
+
+    fn change(&mut self, name: &str, change: impl FnOnce(&mut Workload)) {
+        if let Some(workload) = self
+            .observation
+            .workloads
+            .iter_mut()
+            .find(|one| one.name == name)
+        {
+            change(workload);
+        }
+    }
+}

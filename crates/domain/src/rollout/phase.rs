@@ -1,0 +1,84 @@
+//! Phases: where a rollout is, in one word, for `phase` in the state.
+//!
+//! Before: an observation. After: what the user reads; nothing is decided by it.
+
+use crate::app::AppSpec;
+use crate::moment::Moment;
+use crate::observation::Observation;
+use crate::rollout::slot::{self, Slot, Trial};
+use crate::work::Work;
+
+/// Where the rollout of an app is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Everything is as declared.
+    Serving,
+    /// A candidate is to be made, or is not healthy yet.
+    Starting,
+    /// A candidate is healthy, not yet for long enough.
+    Soaking,
+    /// A candidate has passed its trial and takes over.
+    Promoting,
+    /// Generations that serve no longer, or too many workloads, are going away.
+    Draining,
+    /// A candidate failed or is no longer wanted, and goes away.
+    Reverting,
+    /// A workload is missing or does not run.
+    Degraded,
+    /// A member does not answer, so not everything can be told.
+    Unknown,
+    /// The app is destroyed, and its workloads are going away.
+    Deleting,
+}
+
+impl Phase {
+    /// The word that the state shows.
+    pub fn word(self) -> &'static str {
+        match self {
+            Phase::Serving => "serving",
+            Phase::Starting => "starting",
+            Phase::Soaking => "soaking",
+            Phase::Promoting => "promoting",
+            Phase::Draining => "draining",
+            Phase::Reverting => "reverting",
+            Phase::Degraded => "degraded",
+            Phase::Unknown => "unknown",
+            Phase::Deleting => "deleting",
+        }
+    }
+}
+
+/// The phase of the first slot that is not as declared.
+pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Phase {
+    let is_surplus = |ordinal: u32| ordinal >= spec.replicas;
+    (0..spec.replicas)
+        .map(|ordinal| of_slot(&slot::of(ordinal, spec, observation, work, now)))
+        .find(|phase| *phase != Phase::Serving)
+        .or_else(|| {
+            let mut workloads = observation.workloads.iter();
+            workloads
+                .any(|workload| is_surplus(workload.ordinal) && workload.status.is_live())
+                .then_some(Phase::Draining)
+        })
+        .unwrap_or(Phase::Serving)
+}
+
+fn of_slot(slot: &Slot<'_>) -> Phase {
+    match slot {
+        Slot::Converged | Slot::LeftAlone => Phase::Serving,
+        Slot::Unknown(_) => Phase::Unknown,
+        Slot::Missing => Phase::Degraded,
+        Slot::Leftovers(_) => Phase::Draining,
+        Slot::Stopped { .. } => Phase::Degraded,
+        Slot::StaleCandidate(_) => Phase::Reverting,
+        Slot::Outdated(_) => Phase::Starting,
+        Slot::OnTrial {
+            candidate, trial, ..
+        } => match trial {
+            Trial::Failed(_) => Phase::Reverting,
+            Trial::Passed => Phase::Promoting,
+            Trial::Running { .. } if candidate.healthy_since.is_some() => Phase::Soaking,
+            Trial::Running { .. } => Phase::Starting,
+        },
+    }
+}

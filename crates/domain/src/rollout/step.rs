@@ -1,0 +1,142 @@
+//! Steps: what is to be done next, spelled out so that doing it leaves no choice.
+//!
+//! Before: `rollout::decide` and `rollout::removal` return them. After: `reconcile/src/execute.rs` performs each
+//! with one arm; `rollout::forecast` prints them for the plan. Every step may run twice.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::moment::Moment;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Make a workload and start it.
+    Create {
+        /// Its place.
+        ordinal: u32,
+        /// Its generation.
+        generation: u64,
+        /// The name of its Incus instance.
+        name: String,
+        /// The member that it goes to; `None` where Incus is not clustered.
+        member: Option<String>,
+    },
+    /// Start a workload that does not run.
+    Start {
+        /// Its place.
+        ordinal: u32,
+        /// Its generation.
+        generation: u64,
+        /// The name of its Incus instance.
+        name: String,
+    },
+    /// Write down when a workload was first seen healthy (HO-APP-38).
+    StampHealthy {
+        /// The name of its Incus instance.
+        name: String,
+        /// When.
+        since: Moment,
+    },
+    /// Forget that a workload was healthy: it is not any more, or it is about to be started again (HO-APP-38).
+    ClearHealthy {
+        /// The name of its Incus instance.
+        name: String,
+    },
+    /// Read what a failed workload printed last, before it is deleted with it.
+    KeepOutput {
+        /// The name of its Incus instance.
+        name: String,
+        /// Whether it never came to run: then Incus's own start log is what tells.
+        never_ran: bool,
+    },
+    /// Stop a workload, by force after the grace, and delete it.
+    Delete {
+        /// Its place.
+        ordinal: u32,
+        /// Its generation.
+        generation: u64,
+        /// The name of its Incus instance.
+        name: String,
+        /// How long it may take to stop by itself.
+        grace: Duration,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why a workload is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// A newer generation was promoted and takes over.
+    Retired {
+        /// The generation that takes over.
+        by: u64,
+    },
+    /// It never became healthy; the previous generation, if there is one, goes on serving.
+    Failed,
+    /// It is a candidate for a declaration that is no longer wanted.
+    Outdated,
+    /// There are more than two generations, and it is an older one.
+    Leftover,
+    /// Fewer workloads are declared.
+    ScaledDown,
+    /// The app is destroyed.
+    Destroyed,
+}
+
+/// As the plan and the work record name it: ordinal and generation, never a member, an address or a time.
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Create {
+                ordinal,
+                generation,
+                ..
+            } => {
+                write!(
+                    formatter,
+                    "replica {ordinal}: create generation {generation}"
+                )
+            }
+            Step::Start {
+                ordinal,
+                generation,
+                ..
+            } => {
+                write!(
+                    formatter,
+                    "replica {ordinal}: start generation {generation}"
+                )
+            }
+            Step::StampHealthy { name, .. } => write!(formatter, "{name}: healthy"),
+            Step::ClearHealthy { name } => write!(formatter, "{name}: not healthy"),
+            Step::KeepOutput { name, .. } => write!(formatter, "{name}: keep the last output"),
+            Step::Delete {
+                ordinal,
+                generation,
+                reason,
+                ..
+            } => match reason {
+                Reason::Retired { by } => write!(
+                    formatter,
+                    "replica {ordinal}: promote generation {by}, remove generation {generation}"
+                ),
+                Reason::Outdated => write!(
+                    formatter,
+                    "replica {ordinal}: remove candidate generation {generation}"
+                ),
+                Reason::Failed => write!(
+                    formatter,
+                    "replica {ordinal}: remove failed generation {generation}"
+                ),
+                Reason::Leftover | Reason::ScaledDown | Reason::Destroyed => {
+                    write!(
+                        formatter,
+                        "replica {ordinal}: remove generation {generation}"
+                    )
+                }
+            },
+        }
+    }
+}

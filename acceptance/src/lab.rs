@@ -1,0 +1,226 @@
+//! A lab: one to five real Incus daemons on this machine, each in a network namespace of its own.
+//!
+//! ```text
+//! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
+//! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
+//! ```
+//!
+//! Nothing is ever put into the machine's own network namespace, and nothing outside the lab's own folder, namespaces
+//! and processes is touched. What scenarios do with a lab is not here.
+
+mod cluster;
+pub mod guard;
+mod image;
+mod member;
+mod network;
+mod record;
+mod teardown;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::observer::Observer;
+use crate::process::Missing;
+
+pub use image::{BROKEN, VERSION_1, VERSION_2};
+pub use member::{INCUSD, Member};
+pub use record::Record;
+
+/// The pool on every member; it is also the provider's default.
+pub const POOL: &str = "local";
+
+/// The managed network on every member, for workloads that ask for a network card.
+pub const NETWORK: &str = "lab0";
+
+/// The labs that this process set up and must take down.
+static LIVE: Mutex<Vec<Record>> = Mutex::new(Vec::new());
+
+/// A running lab; dropping it takes it down.
+#[derive(Debug)]
+pub struct Lab {
+    record: Record,
+    members: Vec<Member>,
+    guard: Option<guard::Guard>,
+}
+
+impl Lab {
+    /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains.
+    pub fn up(slug: &str, members: usize) -> Result<Lab> {
+        ensure!(
+            (1..=5).contains(&members),
+            "a lab has one to five members, not {members}"
+        );
+        check_machine()?;
+        let record = Record::create(slug, members)?;
+        live(|live| live.push(record.clone()));
+        let mut lab = Lab {
+            guard: None,
+            members: Vec::new(),
+            record,
+        };
+        // From here on an early return drops the lab, which takes it down.
+        lab.guard = Some(guard::Guard::watch(&lab.record)?);
+        lab.set_up()
+            .with_context(|| format!("bringing up the lab {}", lab.record.id))?;
+        Ok(lab)
+    }
+
+    fn set_up(&mut self) -> Result<()> {
+        {
+            // The kernel's and iproute2's first steps with namespaces do not bear company.
+            let _alone = lock("network")?;
+            network::create(&self.record)?;
+        }
+        let images = image::build(&self.record.directory)?;
+        for place in &self.record.members {
+            self.members.push(Member::new(place.clone()));
+        }
+        for member in &self.members {
+            member.launch()?;
+        }
+        for member in &self.members {
+            member.wait_ready()?;
+        }
+        cluster::form(&self.members)?;
+        image::import(&self.observer(), &images)
+    }
+
+    /// The name of the lab, unique on the machine.
+    pub fn id(&self) -> &str {
+        &self.record.id
+    }
+
+    /// The members, the first one first.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The first member.
+    pub fn first(&self) -> &Member {
+        &self.members[0]
+    }
+
+    /// A member by its name.
+    pub fn member(&self, name: &str) -> Result<&Member> {
+        self.members
+            .iter()
+            .find(|member| member.name() == name)
+            .with_context(|| format!("no member {name}"))
+    }
+
+    /// Looks through the first member's socket.
+    pub fn observer(&self) -> Observer {
+        self.first().observer()
+    }
+
+    /// Leaves the lab running when this process ends; [`down`] finds it by its record.
+    pub fn keep(mut self) -> Record {
+        live(|live| live.retain(|record| record.id != self.record.id));
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss();
+        }
+        for member in &self.members {
+            member.release();
+        }
+        let record = self.record.clone();
+        // Taking down is what dropping does, so this one lab must not be dropped.
+        std::mem::forget(self);
+        record
+    }
+
+    /// Takes the lab down and says what could not be taken down.
+    pub fn down(self) -> Result<()> {
+        self.take_down()
+    }
+
+    fn take_down(&self) -> Result<()> {
+        let taken_down = teardown::take_down(&self.record);
+        for member in &self.members {
+            member.collect();
+        }
+        live(|live| live.retain(|record| record.id != self.record.id));
+        taken_down
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if !live(|live| live.iter().any(|record| record.id == self.record.id)) {
+            return;
+        }
+        if let Err(error) = self.take_down() {
+            eprintln!("{error:#}");
+        }
+    }
+}
+
+/// Takes down every lab of this process; for its last moment.
+pub fn take_down_all() {
+    for record in live(|live| std::mem::take(live)) {
+        if let Err(error) = teardown::take_down(&record) {
+            eprintln!("{error:#}");
+        }
+    }
+}
+
+/// Takes down the lab with this record, whoever set it up.
+pub fn down(record: &Record) -> Result<()> {
+    teardown::take_down(record)
+}
+
+/// Ends everything of one member: daemon, containers, helpers. What a power cut does.
+fn power_off(place: &record::Place) -> Result<()> {
+    teardown::power_off(place)
+}
+
+fn live<T>(change: impl FnOnce(&mut Vec<Record>) -> T) -> T {
+    change(&mut LIVE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Waits for its turn on this machine; the turn ends when the file is dropped (HO-CI-11).
+pub fn lock(what: &str) -> Result<File> {
+    let path = std::env::temp_dir().join(format!("validate-{what}.lock"));
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.with_context(|| format!("opening {}", path.display()))?;
+    file.lock()
+        .with_context(|| format!("locking {}", path.display()))?;
+    Ok(file)
+}
+
+/// Whether this machine can run a lab at all; the reasons are [`Missing`].
+pub fn check_machine() -> Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Missing("root (a lab needs network namespaces)".into()).into());
+    }
+    for (file, package) in [
+        (INCUSD, "incus-base"),
+        (image::BUSYBOX, "busybox-static"),
+        ("/usr/bin/unshare", "util-linux"),
+    ] {
+        if !Path::new(file).exists() {
+            return Err(Missing(format!(
+                "{file} (run acceptance/prerequisites, it installs {package})"
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Where the folders of labs are.
+fn folder_of_labs() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// Removes a folder with everything below; one that is gone already is no error.
+fn remove_folder(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

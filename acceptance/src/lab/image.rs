@@ -1,0 +1,127 @@
+//! The images that workloads start from, made here from a statically linked busybox: two versions and a broken one.
+//!
+//! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::observer::Observer;
+use crate::process::{run, tool};
+
+/// Debian's statically linked busybox.
+pub(super) const BUSYBOX: &str = "/bin/busybox";
+
+/// The alias of the first version: `/version` answers `v1`.
+pub const VERSION_1: &str = "app/v1";
+/// The alias of the second version: `/version` answers `v2`.
+pub const VERSION_2: &str = "app/v2";
+/// The alias of an image whose init prints a line and ends with 1.
+pub const BROKEN: &str = "app/broken";
+
+/// Serves until it is told to end. Incus asks for a clean end with SIGPWR.
+const INIT: &str = "#!/bin/sh
+trap 'exit 0' PWR TERM
+ip link set lo up
+[ ! -e /sys/class/net/eth0 ] || udhcpc -b -q -t 10 -i eth0 -s /etc/udhcpc >/dev/null 2>&1 &
+httpd -f -p 80 -h /www &
+wait $!
+";
+
+/// What an app without its configuration does.
+const BROKEN_INIT: &str = "#!/bin/sh
+echo 'app: cannot open /etc/app.conf: No such file or directory'
+exit 1
+";
+
+const UDHCPC: &str = "#!/bin/sh
+[ \"$1\" = bound ] || [ \"$1\" = renew ] || exit 0
+ip address replace \"$ip/${mask:-24}\" dev \"$interface\"
+";
+
+const APPLETS: [&str; 12] = [
+    "cat", "echo", "false", "httpd", "ip", "ls", "sh", "sleep", "test", "timeout", "udhcpc", "wget",
+];
+
+/// Builds all images below a folder and returns each alias with its file.
+pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
+    [
+        (VERSION_1, "v1", INIT),
+        (VERSION_2, "v2", INIT),
+        (BROKEN, "broken", BROKEN_INIT),
+    ]
+    .into_iter()
+    .map(|(alias, version, init)| {
+        let file = build_one(&folder.join("images").join(version), version, init);
+        Ok((
+            alias,
+            file.with_context(|| format!("building the image {alias}"))?,
+        ))
+    })
+    .collect()
+}
+
+fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {
+    let root = tree.join("rootfs");
+    for folder in [
+        "bin", "sbin", "etc", "dev", "proc", "sys", "run", "tmp", "www",
+    ] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    fs::copy(BUSYBOX, root.join("bin/busybox"))?;
+    for applet in APPLETS {
+        symlink("busybox", root.join("bin").join(applet))?;
+    }
+    executable(&root.join("sbin/init"), init)?;
+    executable(&root.join("etc/udhcpc"), UDHCPC)?;
+    fs::write(root.join("www/version"), format!("{version}\n"))?;
+    let architecture = std::env::consts::ARCH;
+    let metadata = format!(
+        "architecture: {architecture}\ncreation_date: 1700000000\nproperties:\n  description: app {version}\n"
+    );
+    fs::write(tree.join("metadata.yaml"), metadata)?;
+    // The same content gives the same bytes, and so the same fingerprint in every lab.
+    let file = tree.with_extension("tar");
+    let (tree, archive) = (tree.to_string_lossy(), file.to_string_lossy());
+    let steady = [
+        "--sort=name",
+        "--mtime=@1700000000",
+        "--owner=0",
+        "--group=0",
+        "--numeric-owner",
+    ];
+    run(tool("tar", &steady).args(["-C", &tree, "-cf", &archive, "metadata.yaml", "rootfs"]))?;
+    Ok(file)
+}
+
+fn executable(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+/// Imports images and gives each its alias.
+pub(super) fn import(observer: &Observer, images: &[(&'static str, PathBuf)]) -> Result<()> {
+    for (alias, file) in images {
+        let importing = || format!("importing the image {alias}");
+        let bytes = fs::read(file).with_context(importing)?;
+        let headers = [
+            ("Content-Type", "application/octet-stream"),
+            ("X-Incus-Filename", "image.tar"),
+        ];
+        let (_, answer) = observer
+            .exchange("POST", "/1.0/images", &headers, &bytes)
+            .with_context(importing)?;
+        let ended = observer
+            .follow(serde_json::from_slice(&answer)?)
+            .with_context(importing)?;
+        let body = json!({ "name": alias, "target": ended["metadata"]["fingerprint"] });
+        observer
+            .finish("POST", "/1.0/images/aliases", Some(&body))
+            .with_context(importing)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! One member: an Incus daemon with a folder and a network namespace of its own.
+//!
+//! Starting, killing and cutting off. What a group of members agrees on is `cluster.rs`.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::record::Place;
+use crate::observer::Observer;
+use crate::process::{self, run, tool, wait_until};
+
+/// The daemon as Debian installs it.
+pub const INCUSD: &str = "/usr/libexec/incus/incusd";
+
+/// The daemon sees the member's network cards in `/sys` and still the machine's control groups below it; the tree
+/// that it sees is its own, so that no mount of it outlives it.
+const ENTER: &str = r#"
+mount --make-rprivate /
+mkdir -p "$2"
+mount --rbind /sys/fs/cgroup "$2"
+exec nsenter --net="/run/netns/$1" sh -ec '
+    mount -t sysfs sysfs /sys
+    mount --move "$1" /sys/fs/cgroup
+    exec "$2" --group incus-admin --logfile "$3"
+' sh "$2" "$3" "$4"
+"#;
+
+/// A member of a lab.
+#[derive(Debug)]
+pub struct Member {
+    place: Place,
+    daemon: Mutex<Option<Child>>,
+}
+
+impl Member {
+    pub(super) fn new(place: Place) -> Member {
+        Member {
+            place,
+            daemon: Mutex::new(None),
+        }
+    }
+
+    /// Its name in the cluster.
+    pub fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// Its address on the lab's own network.
+    pub fn address(&self) -> &str {
+        &self.place.address
+    }
+
+    /// Its unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.place.directory.join("unix.socket")
+    }
+
+    /// Looks through its own socket.
+    pub fn observer(&self) -> Observer {
+        Observer::new(&self.socket())
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn start(&self) -> Result<()> {
+        self.launch()?;
+        self.wait_ready()
+    }
+
+    /// Starts the daemon without waiting for it.
+    pub(super) fn launch(&self) -> Result<()> {
+        let launching = || format!("launching the daemon of {}", self.name());
+        std::fs::create_dir_all(&self.place.directory).with_context(launching)?;
+        let beside = |suffix: &str| self.place.directory.with_extension(suffix);
+        let output = File::options()
+            .create(true)
+            .append(true)
+            .open(beside("out"))
+            .with_context(launching)?;
+        let mut command = Command::new("unshare");
+        command
+            .args(["-m", "sh", "-ec", ENTER, "sh", &self.place.namespace])
+            .args([
+                beside("cgroup").as_path(),
+                Path::new(INCUSD),
+                beside("log").as_path(),
+            ])
+            .env("INCUS_DIR", &self.place.directory)
+            .env("INCUS_SECURITY_APPARMOR", "false")
+            .env("INCUS_SKIP_INSTANCE_TYPES", "true")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().with_context(launching)?)
+            .stderr(output)
+            // Ctrl-C in the terminal is for the runner alone.
+            .process_group(0);
+        let daemon = command.spawn().with_context(launching)?;
+        *self.daemon() = Some(daemon);
+        Ok(())
+    }
+
+    /// Waits until the daemon answers.
+    pub(super) fn wait_ready(&self) -> Result<()> {
+        let mut waiting = tool(INCUSD, &["waitready", "--timeout", "60"]);
+        run(waiting.env("INCUS_DIR", &self.place.directory))
+            .with_context(|| {
+                format!(
+                    "waiting for the daemon of {}: {}",
+                    self.name(),
+                    self.last_words()
+                )
+            })
+            .map(drop)
+    }
+
+    fn last_words(&self) -> String {
+        let text =
+            std::fs::read_to_string(self.place.directory.with_extension("out")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(5)..].join(" / ")
+    }
+
+    /// Kills the daemon alone; its containers run on.
+    pub fn kill_daemon(&self) -> Result<()> {
+        if let Some(mut daemon) = self.daemon().take() {
+            process::end(&[daemon.id()])?;
+            daemon.wait().context("collecting the daemon")?;
+        }
+        Ok(())
+    }
+
+    /// Ends everything of this member at once, as a power cut does; [`Member::start`] brings it back.
+    pub fn power_off(&self) -> Result<()> {
+        super::power_off(&self.place)?;
+        self.collect();
+        Ok(())
+    }
+
+    /// Waits until the cluster, asked through another member, lists this one with the given status.
+    pub fn wait_listed(&self, through: &Observer, status: &str) -> Result<()> {
+        let path = format!("/1.0/cluster/members/{}", self.name());
+        // Incus gives a silent member 11 s at least, and may be busy with itself for as long again.
+        wait_until(
+            &format!("{} is listed {status}", self.name()),
+            Duration::from_secs(60),
+            || {
+                Ok(through
+                    .get(&path)
+                    .is_ok_and(|member| member["status"] == status))
+            },
+        )
+    }
+
+    pub(super) fn collect(&self) {
+        if let Some(mut daemon) = self.daemon().take() {
+            // It was killed; only its exit code remains to be collected.
+            let _ = daemon.wait();
+        }
+    }
+
+    /// Forgets the daemon without ending it.
+    pub(super) fn release(&self) {
+        self.daemon().take();
+    }
+
+    fn daemon(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.daemon.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a lab consists of, kept in a file of the lab's folder, so that anyone can take it down later.
+//!
+//! Written before anything else of the lab exists. Taking down is `teardown.rs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::folder_of_labs;
+use crate::process;
+
+const FILE: &str = "lab.json";
+
+/// A lab as it is written down.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// `validate-<slug>-<pid>` of the runner.
+    pub id: String,
+    /// Everything that the lab has on disk.
+    pub directory: PathBuf,
+    /// The namespace with the bridge that the members meet on.
+    pub hub: String,
+    /// The members.
+    pub members: Vec<Place>,
+    /// The process that set the lab up, and when that process started.
+    pub runner: (u32, u64),
+}
+
+/// Where one member lives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Its name in the cluster: `m1`, `m2`, …
+    pub name: String,
+    /// Its network namespace.
+    pub namespace: String,
+    /// Its `INCUS_DIR`.
+    pub directory: PathBuf,
+    /// Its address on the hub.
+    pub address: String,
+}
+
+impl Record {
+    /// Makes the folder of a lab and writes down what it is going to consist of.
+    pub fn create(slug: &str, members: usize) -> Result<Record> {
+        let pid = std::process::id();
+        let id = format!("validate-{slug}-{pid}");
+        let directory = folder_of_labs().join(&id);
+        let place = |number: usize| Place {
+            name: format!("m{number}"),
+            namespace: format!("validate-{slug}-m{number}-{pid}"),
+            directory: directory.join(format!("m{number}")),
+            address: format!("10.99.0.{}", 10 + number),
+        };
+        let record = Record {
+            hub: format!("validate-{slug}-hub-{pid}"),
+            members: (1..=members).map(place).collect(),
+            runner: (pid, process::started_at(pid).unwrap_or_default()),
+            id,
+            directory: directory.clone(),
+        };
+        let writing = || format!("writing down the lab in {}", directory.display());
+        fs::create_dir(&directory).with_context(writing)?;
+        fs::write(directory.join(FILE), serde_json::to_vec_pretty(&record)?)
+            .with_context(writing)?;
+        Ok(record)
+    }
+
+    /// Reads the record in a lab's folder.
+    pub fn read(directory: &Path) -> Result<Record> {
+        let path = directory.join(FILE);
+        let text = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("understanding {}", path.display()))
+    }
+
+    /// Every lab on this machine that still has a record.
+    pub fn all() -> Vec<Record> {
+        let Ok(entries) = fs::read_dir(folder_of_labs()) else {
+            return Vec::new();
+        };
+        entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("validate-"))
+            .filter_map(|entry| Record::read(&entry.path()).ok())
+            .collect()
+    }
+
+    /// Whether the process that set the lab up still runs.
+    pub fn runner_is_alive(&self) -> bool {
+        let (pid, started_at) = self.runner;
+        process::is_alive(pid) && process::started_at(pid) == Some(started_at)
+    }
+}

@@ -1,0 +1,103 @@
+//! The command line of the acceptance suite: what `make` calls, and what one calls by hand.
+//!
+//! Reads arguments, calls the library, and turns its errors into exit codes (HO-CI-02). Nothing is decided here.
+#![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use acceptance::interrupt;
+use acceptance::lab::{self, Lab, Record};
+use acceptance::process::Missing;
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "usage:
+  acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down
+  acceptance lab down [ID | --all]                take down a lab, or all whose runner is gone, or all
+  acceptance lab list                             labs on this machine
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
+        ["lab", "up", options @ ..] => lab_up(options).map(|()| 0),
+        ["lab", "down", which @ ..] => lab_down(which).map(|()| 0),
+        ["lab", "list"] => Ok(lab_list()),
+        _ => {
+            eprint!("{USAGE}");
+            Ok(64)
+        }
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(if error.chain().any(|cause| cause.is::<Missing>()) {
+                2
+            } else {
+                1
+            })
+        }
+    }
+}
+
+fn lab_up(options: &[&str]) -> Result<()> {
+    interrupt::listen()?;
+    let (mut members, mut slug) = (1, "hand");
+    for option in options.chunks(2) {
+        match option {
+            ["--members", number] => {
+                members = number.parse().context("--members wants a number")?
+            }
+            ["--name", name] => slug = name,
+            _ => bail!("unknown option {}\n{USAGE}", option.join(" ")),
+        }
+    }
+    let lab = Lab::up(slug, members)?;
+    let sockets: Vec<String> = lab
+        .members()
+        .iter()
+        .map(|member| format!("unix://{}", member.socket().display()))
+        .collect();
+    println!("{}", lab.keep().id);
+    for socket in sockets {
+        println!("  {socket}");
+    }
+    Ok(())
+}
+
+fn lab_down(which: &[&str]) -> Result<()> {
+    let wanted = |record: &Record| match which {
+        [] => !record.runner_is_alive(),
+        ["--all"] => true,
+        ids => ids.contains(&record.id.as_str()),
+    };
+    let records: Vec<Record> = Record::all().into_iter().filter(wanted).collect();
+    if records.is_empty() && !which.is_empty() && which != ["--all"] {
+        bail!("no such lab: {}", which.join(" "));
+    }
+    for record in records {
+        lab::down(&record)?;
+        println!("{} is down", record.id);
+    }
+    Ok(())
+}
+
+fn lab_list() -> u8 {
+    for record in Record::all() {
+        let runner = if record.runner_is_alive() {
+            "its runner runs"
+        } else {
+            "no runner"
+        };
+        println!(
+            "{}  {} member(s), {runner}, {}",
+            record.id,
+            record.members.len(),
+            record.directory.display()
+        );
+    }
+    0
+}

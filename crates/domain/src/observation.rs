@@ -140,6 +140,9 @@ pub struct Observation {
     pub load: BTreeMap<String, usize>,
     /// The members; empty where Incus is not clustered.
     pub members: Vec<Member>,
+    /// The architecture that the image needs; `None` if it is not known, which rules no member out.
+    #[serde(default)]
+    pub architecture: Option<String>,
     /// The answers of this pass to "healthy now?", by instance name.
     #[serde(skip)]
     pub probes: BTreeMap<String, Probe>,

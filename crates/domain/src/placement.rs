@@ -23,6 +23,10 @@ pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
         .members
         .iter()
         .filter(|member| member.status == MemberStatus::Online && member.schedulable)
+        .filter(|member| {
+            let needed = observation.architecture.as_ref();
+            needed.is_none_or(|needed| *needed == member.architecture)
+        })
         .min_by_key(|member| {
             let load = observation.load.get(&member.name).copied().unwrap_or(0);
             (of_app(&member.name), load, member.name.clone())
@@ -39,7 +43,7 @@ pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
 
 /// There are members, and none can take a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no member can take a workload: none of {} is online and open for new instances", members.join(", "))]
+#[error("no member can take a workload: none of {} is online, open for new instances and of the architecture of the image", members.join(", "))]
 pub struct NoMember {
     /// The members that were looked at.
     pub members: Vec<String>,

@@ -1,0 +1,107 @@
+//! What can go wrong while reconciling, named after the step that failed.
+//!
+//! After: `provider/src/diagnose.rs` prints message and causes, once.
+
+use core::time::Duration;
+
+use domain::entry::Refusal;
+use domain::placement::NoMember;
+use domain::rollout::{Conflict, Failure};
+
+/// Why an app is not as declared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A request failed; the message says what it was for.
+    #[error(transparent)]
+    Incus(#[from] incus::Error),
+    /// Another apply or another executor wrote a newer revision.
+    #[error(
+        "another change of app {app} was published meanwhile, as revision {newest}; revision {ours} stops here"
+    )]
+    Overtaken {
+        /// The app.
+        app: String,
+        /// What we were at.
+        ours: u64,
+        /// What is the highest now.
+        newest: u64,
+    },
+    /// The fleet store does not take the change.
+    #[error("publishing app {app}")]
+    Refused {
+        /// The app.
+        app: String,
+        /// Why.
+        #[source]
+        refusal: Refusal,
+    },
+    /// A document in the fleet store cannot be read.
+    #[error("reading {profile} of the fleet store")]
+    Unreadable {
+        /// The profile.
+        profile: String,
+        /// What is wrong with it.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// The cluster has no such image.
+    #[error("the cluster's project {project} has no image {written:?}")]
+    NoImage {
+        /// As the user wrote it.
+        written: String,
+        /// Where it was looked for.
+        project: String,
+    },
+    /// A rollout failed; what served before goes on serving.
+    #[error("generation {} of app {app} failed", failure.record.generation)]
+    RolloutFailed {
+        /// The app.
+        app: String,
+        /// What failed, and what serves.
+        failure: Box<Failure>,
+    },
+    /// A name that is needed belongs to something else.
+    #[error("the instance name {} that app {app} needs is taken", conflict.name)]
+    Conflict {
+        /// The app.
+        app: String,
+        /// Which, and whose.
+        conflict: Conflict,
+    },
+    /// No member can take a workload.
+    #[error("placing a workload of app {app}")]
+    NoMember {
+        /// The app.
+        app: String,
+        /// Why.
+        #[source]
+        cause: NoMember,
+    },
+    /// The user stopped the apply.
+    #[error("the apply was stopped while app {app} was {phase}")]
+    Stopped {
+        /// The app.
+        app: String,
+        /// Where its rollout was.
+        phase: &'static str,
+    },
+    /// The time that the user gave is over.
+    #[error("app {app} was still {phase} after {}", domain::duration::format(*limit))]
+    TimedOut {
+        /// The app.
+        app: String,
+        /// Where its rollout was.
+        phase: &'static str,
+        /// The time.
+        limit: Duration,
+    },
+    /// Workloads that are to be deleted are on members that do not answer.
+    #[error("workloads of app {app} are on members that do not answer: {}", workloads.join(", "))]
+    OutOfReach {
+        /// The app.
+        app: String,
+        /// Each as "name on member".
+        workloads: Vec<String>,
+    },
+}

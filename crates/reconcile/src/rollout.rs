@@ -1,0 +1,156 @@
+//! The loop: observe, probe, decide, record, execute, wait, until the app is as declared or cannot be.
+//!
+//! Before: the provider (later the agent) has published a revision. After: `execute.rs`. Stopping happens between two
+//! steps or during a wait, never inside a step.
+
+mod pass;
+mod remove;
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use domain::app::AppSpec;
+use domain::moment::Moment;
+use domain::observation::Observation;
+use domain::rollout::phase;
+use domain::work::Work;
+use incus::{instance, profile};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::image;
+
+pub use remove::remove;
+
+/// One app on its way to a revision.
+pub struct Rollout<'a> {
+    /// Where.
+    pub cluster: &'a Cluster,
+    /// What is wanted; its image has a digest.
+    pub spec: &'a AppSpec,
+    /// The architecture that its image is made for, if known.
+    pub architecture: Option<String>,
+    /// The revision that wants it.
+    pub revision: u64,
+    /// The record so far.
+    pub work: Work,
+    /// The number of that record.
+    pub work_revision: u64,
+    /// How long all of it may take.
+    pub limit: Duration,
+    /// When the user has enough.
+    pub stop: CancellationToken,
+}
+
+/// An app that is as declared.
+#[derive(Debug)]
+pub struct Converged {
+    /// What was seen last.
+    pub observation: Observation,
+    /// The addresses of each workload, by instance name.
+    pub addresses: BTreeMap<String, Vec<String>>,
+    /// The last record.
+    pub work: Work,
+}
+
+impl Rollout<'_> {
+    /// Brings the app to what its revision declares.
+    ///
+    /// # Expected flow
+    /// Passes of observe → probe → decide → record → execute, with waits between them.
+    ///
+    /// # Guarantees
+    /// What is decided is recorded before it is done. The record is won against every other executor; whoever is
+    /// overtaken stops before its next step.
+    ///
+    /// # Errors
+    /// A failed rollout leaves what served before serving; stopped and timed-out ones leave everything where it is.
+    /// In each case the next apply goes on from what is there.
+    pub async fn converge(mut self) -> Result<Converged, Error> {
+        self.work.revision = self.revision;
+        let needs_root_disk = needs_root_disk(self.cluster, self.spec).await?;
+        let observation = pass::run(&mut self, needs_root_disk).await?;
+        let addresses = addresses(self.cluster, &observation).await;
+        Ok(Converged {
+            observation,
+            addresses,
+            work: self.work,
+        })
+    }
+
+    /// The word for where the rollout is.
+    fn phase(&self, observation: &Observation, now: Moment) -> &'static str {
+        phase::of(self.spec, observation, &self.work, now).word()
+    }
+}
+
+/// Looks the image of a declaration up, unless it was looked up for `previous` with the same reference.
+///
+/// # Errors
+/// If the cluster has no such image.
+pub async fn pin(
+    cluster: &Cluster,
+    spec: &AppSpec,
+    previous: Option<&AppSpec>,
+) -> Result<(AppSpec, Option<String>), Error> {
+    let mut pinned = spec.clone();
+    let same = |previous: &&AppSpec| previous.image.reference == spec.image.reference;
+    let digest = previous
+        .filter(same)
+        .and_then(|previous| previous.image.digest.clone());
+    if let Some(digest) = digest {
+        pinned.image.digest = Some(digest);
+        return Ok((pinned, None));
+    }
+    let resolved = image::resolve(cluster, &spec.image.reference).await?;
+    pinned.image.digest = Some(resolved.digest);
+    Ok((pinned, Some(resolved.architecture)))
+}
+
+/// Whether neither the workload nor one of its profiles brings a root disk.
+async fn needs_root_disk(cluster: &Cluster, spec: &AppSpec) -> Result<bool, Error> {
+    let is_root = |device: &BTreeMap<String, String>| {
+        device.get("type").map(String::as_str) == Some("disk")
+            && device.get("path").map(String::as_str) == Some("/")
+    };
+    if spec.workload.devices.values().any(is_root) {
+        return Ok(false);
+    }
+    let profiles = cluster.client.send(profile::list(&cluster.project)).await?;
+    let default = vec!["default".to_owned()];
+    let used = spec.workload.profiles.as_ref().unwrap_or(&default);
+    Ok(!profiles
+        .iter()
+        .filter(|profile| used.contains(&profile.name))
+        .any(|profile| profile.devices.values().any(is_root)))
+}
+
+/// Addresses that reach further than the host, for each workload that runs; one that cannot be asked has none.
+async fn addresses(cluster: &Cluster, observation: &Observation) -> BTreeMap<String, Vec<String>> {
+    let ask = |name: String| async move {
+        let state = cluster
+            .client
+            .send(instance::state(&cluster.project, &name))
+            .await;
+        let found = state
+            .map(|state| state.global_addresses())
+            .unwrap_or_default();
+        (name, found.iter().map(ToString::to_string).collect())
+    };
+    let names = observation
+        .workloads
+        .iter()
+        .filter(|workload| workload.status.is_live());
+    let asked = names.map(|workload| ask(workload.name.clone()));
+    futures_util::future::join_all(asked)
+        .await
+        .into_iter()
+        .collect()
+}
+
+/// When `limit` from now is over.
+fn until(limit: Duration) -> Moment {
+    clock::now().plus(limit)
+}

@@ -1,0 +1,230 @@
+//! The passes of a rollout, one after the other.
+//!
+//! Before: `rollout.rs`. After: `domain::rollout::decide` for what to do, `store.rs` to record it, `execute.rs` to do
+//! it. What a pass learns that Incus does not keep (a kept output, a failed start) is carried to the next pass here.
+
+use std::collections::BTreeMap;
+
+use domain::moment::Moment;
+use domain::observation::{self, Observation, Probe};
+use domain::rollout::step::Step;
+use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
+
+use super::{Rollout, until};
+use crate::clock;
+use crate::error::Error;
+use crate::execute::{Done, Template, execute};
+use crate::health;
+use crate::observe;
+use crate::store;
+use crate::wake::Wake;
+
+/// How often a start is tried before it counts as failed: a create that was cut off may still be going on inside
+/// Incus, and refuses a start for a moment.
+const STARTS: u32 = 3;
+
+/// What the passes so far have learned.
+#[derive(Default)]
+struct Learned {
+    /// Kept outputs, by instance name.
+    outputs: BTreeMap<String, String>,
+    /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
+    failed_creates: BTreeMap<String, incus::Error>,
+    /// Starts that failed so far, by instance name, with the last error.
+    failed_starts: BTreeMap<String, (u32, String)>,
+}
+
+/// Runs passes until the app is as declared.
+pub(super) async fn run(
+    rollout: &mut Rollout<'_>,
+    needs_root_disk: bool,
+) -> Result<Observation, Error> {
+    let give_up_at = until(rollout.limit);
+    let mut wake = Wake::listen(rollout.cluster).await;
+    let mut learned = Learned::default();
+    loop {
+        let now = clock::now();
+        let observation = observe(rollout, &mut learned, now).await?;
+        let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
+        check_for_end(rollout, &observation, now, give_up_at, &decision)?;
+        record(rollout, &decision).await?;
+        perform(rollout, needs_root_disk, &decision, &mut learned).await?;
+        match decision.next {
+            Next::Again => {}
+            Next::Wait(time) => {
+                let time = time
+                    .min(give_up_at.since(now))
+                    .max(core::time::Duration::from_millis(20));
+                let ours = |name: &str| {
+                    observation
+                        .workloads
+                        .iter()
+                        .any(|workload| workload.name == name)
+                };
+                tokio::select! {
+                    () = wake.wait(time, ours) => {}
+                    () = rollout.stop.cancelled() => {}
+                }
+            }
+            Next::Converged => return Ok(observation),
+            Next::Failed(failure) => {
+                return Err(Error::RolloutFailed {
+                    app: rollout.spec.name.clone(),
+                    failure: Box::new(failure),
+                });
+            }
+            Next::Conflict(conflict) => {
+                return Err(Error::Conflict {
+                    app: rollout.spec.name.clone(),
+                    conflict,
+                });
+            }
+            Next::NoMember(cause) => {
+                return Err(Error::NoMember {
+                    app: rollout.spec.name.clone(),
+                    cause,
+                });
+            }
+        }
+    }
+}
+
+async fn observe(
+    rollout: &Rollout<'_>,
+    learned: &mut Learned,
+    now: Moment,
+) -> Result<Observation, Error> {
+    let world = observe::world(rollout.cluster).await?;
+    let app = &rollout.spec.name;
+    let mut observation = observation::of_app(app, &world.seen, &world.members, &rollout.work);
+    observation.architecture.clone_from(&rollout.architecture);
+    learned.apply(&mut observation)?;
+    let on_trial: Vec<String> = rollout::to_probe(rollout.spec, &observation, &rollout.work, now)
+        .into_iter()
+        .map(|workload| workload.name.clone())
+        .collect();
+    let ask = |name: String| async move {
+        let probe = health::probe(rollout.cluster, &name, &rollout.spec.health.check).await;
+        (name, probe)
+    };
+    let probes: Vec<(String, Probe)> =
+        futures_util::future::join_all(on_trial.into_iter().map(ask)).await;
+    observation.probes = probes.into_iter().collect();
+    Ok(observation)
+}
+
+impl Learned {
+    /// Adds what Incus does not keep to an observation.
+    ///
+    /// # Errors
+    /// If a create failed and left nothing behind: then there is nothing to observe.
+    fn apply(&mut self, observation: &mut Observation) -> Result<(), Error> {
+        observation.outputs.clone_from(&self.outputs);
+        while let Some((name, error)) = self.failed_creates.pop_first() {
+            if observation
+                .workloads
+                .iter()
+                .all(|workload| workload.name != name)
+            {
+                return Err(error.into());
+            }
+            // It was made and could not be started.
+            self.failed_starts.insert(name, (STARTS, error.to_string()));
+        }
+        observation.start_errors = self
+            .failed_starts
+            .iter()
+            .filter(|(_, (times, _))| *times >= STARTS)
+            .map(|(name, (_, error))| (name.clone(), error.clone()))
+            .collect();
+        Ok(())
+    }
+
+    fn failed_start(&mut self, name: &str, error: &Error) {
+        let failed = self.failed_starts.entry(name.to_owned()).or_default();
+        failed.0 += 1;
+        failed.1 = error.to_string();
+    }
+}
+
+/// The safe point: before anything of this pass is recorded. What has converged is not thrown away.
+fn check_for_end(
+    rollout: &Rollout<'_>,
+    observation: &Observation,
+    now: Moment,
+    give_up_at: Moment,
+    decision: &Decision,
+) -> Result<(), Error> {
+    if decision.next == Next::Converged {
+        return Ok(());
+    }
+    let app = rollout.spec.name.clone();
+    if rollout.stop.is_cancelled() {
+        return Err(Error::Stopped {
+            app,
+            phase: rollout.phase(observation, now),
+        });
+    }
+    if now >= give_up_at {
+        return Err(Error::TimedOut {
+            app,
+            phase: rollout.phase(observation, now),
+            limit: rollout.limit,
+        });
+    }
+    Ok(())
+}
+
+/// Stores the record of a decision, if it has a new one.
+async fn record(rollout: &mut Rollout<'_>, decision: &Decision) -> Result<(), Error> {
+    if decision.work == rollout.work {
+        return Ok(());
+    }
+    let revision = rollout.work_revision + 1;
+    store::record(
+        rollout.cluster,
+        &rollout.spec.name,
+        revision,
+        &decision.work,
+    )
+    .await?;
+    rollout.work = decision.work.clone();
+    rollout.work_revision = revision;
+    Ok(())
+}
+
+async fn perform(
+    rollout: &Rollout<'_>,
+    needs_root_disk: bool,
+    decision: &Decision,
+    learned: &mut Learned,
+) -> Result<(), Error> {
+    let template = Template {
+        cluster: rollout.cluster,
+        spec: rollout.spec,
+        needs_root_disk,
+    };
+    // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
+    let _turn = rollout.cluster.steps.acquire().await.ok();
+    for step in &decision.steps {
+        match (execute(&template, step).await, step) {
+            (Ok(Done::Seen), _) => {}
+            (Ok(Done::Output(output)), step) => {
+                if let Step::KeepOutput { name, .. } = step {
+                    learned.outputs.insert(name.clone(), output);
+                }
+            }
+            (Err(Error::Incus(error)), Step::Create { name, .. }) => {
+                learned.failed_creates.insert(name.clone(), error);
+                return Ok(());
+            }
+            (Err(error), Step::Start { name, .. }) => {
+                learned.failed_start(name, &error);
+                tokio::time::sleep(PROBE_INTERVAL).await;
+                return Ok(());
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! The loop of a removal: until nothing of an app is left.
+//!
+//! Before: the provider has published the tombstone. After: `execute.rs`, and `store.rs` to clear what is below it.
+
+use core::time::Duration;
+
+use domain::app::AppSpec;
+use domain::observation::{self, Workload};
+use domain::rollout::removal::{self, Removal};
+use domain::work::Work;
+use tokio_util::sync::CancellationToken;
+
+use super::until;
+use crate::clock;
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::execute::{Template, execute};
+use crate::observe;
+use crate::store;
+
+/// Deletes every workload of an app, gracefully, and then its records below the tombstone.
+///
+/// # Guarantees
+/// Only workloads that carry the app's keys are touched. It may run again after any interruption.
+///
+/// # Errors
+/// [`Error::OutOfReach`] if workloads are on members that do not answer; everything else is gone then.
+pub async fn remove(
+    cluster: &Cluster,
+    spec: &AppSpec,
+    tombstone: u64,
+    work: (u64, Work),
+    limit: Duration,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    let app = &spec.name;
+    let give_up_at = until(limit);
+    let (mut work_revision, mut work) = work;
+    work.revision = tombstone;
+    let template = Template {
+        cluster,
+        spec,
+        needs_root_disk: false,
+    };
+    loop {
+        let world = observe::world(cluster).await?;
+        let observation = observation::of_app(app, &world.seen, &world.members, &work);
+        let now = clock::now();
+        let (next, steps) = match removal::decide(&observation, &work, now) {
+            Removal::Steps { work, steps } => (work, steps),
+            Removal::Done => return store::clear(cluster, app, tombstone).await,
+            Removal::Unreachable(workloads) => {
+                return Err(Error::OutOfReach {
+                    app: app.clone(),
+                    workloads: workloads.iter().map(whereabouts).collect(),
+                });
+            }
+        };
+        if stop.is_cancelled() {
+            return Err(Error::Stopped {
+                app: app.clone(),
+                phase: "deleting",
+            });
+        }
+        if now >= give_up_at {
+            return Err(Error::TimedOut {
+                app: app.clone(),
+                phase: "deleting",
+                limit,
+            });
+        }
+        if next != work {
+            work_revision += 1;
+            store::record(cluster, app, work_revision, &next).await?;
+            work = next;
+        }
+        let _turn = cluster.steps.acquire().await.ok();
+        let deletes = steps.iter().map(|step| execute(&template, step));
+        for result in futures_util::future::join_all(deletes).await {
+            result?;
+        }
+    }
+}
+
+fn whereabouts(workload: &Workload) -> String {
+    match &workload.member {
+        Some(member) => format!("{} on {member}", workload.name),
+        None => workload.name.clone(),
+    }
+}

@@ -1,0 +1,309 @@
+//! The fleet store: profiles of the fleet project as documents, one immutable profile per revision.
+//!
+//! Before: `rollout.rs` and the provider's Reads. After: `incus::profile`. `domain::entry` decides who may write;
+//! here is how a number is won: by creating its profile, and by seeing afterwards that none is higher. `If-Match`
+//! guards nothing (two writers within milliseconds both succeed), so it is not used.
+
+mod document;
+
+use std::collections::BTreeMap;
+
+use domain::entry::{self, Applied, Entry, Kind, RevisionName};
+use domain::moment::Moment;
+use domain::work::Work;
+use incus::profile::{self, ProfilePut};
+use incus::project;
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+pub use document::AppRecord;
+use document::Keys;
+
+/// How often a write whose outcome is unclear is looked up and tried again.
+const TRIES: usize = 3;
+
+/// One complete snapshot of the fleet, in one request; a fleet project that does not exist holds nothing.
+///
+/// # Errors
+/// If no endpoint answers.
+pub async fn snapshot(cluster: &Cluster) -> Result<BTreeMap<String, AppRecord>, Error> {
+    match cluster
+        .client
+        .send(profile::list(&cluster.fleet_project))
+        .await
+    {
+        Ok(profiles) => Ok(document::records(&profiles)),
+        Err(error) if error.is_not_found() => Ok(BTreeMap::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Publishes a revision of an app.
+///
+/// # Expected flow
+/// Create the profile of the next number (and the fleet project, if this is its first), list the names, delete what
+/// is older than the predecessor.
+///
+/// # Guarantees
+/// `Ok` means that it was the highest revision after it was there. Running twice with the same entry succeeds twice.
+///
+/// # Errors
+/// [`Error::Overtaken`] if another writer won this number or a higher one.
+pub async fn publish(cluster: &Cluster, app: &str, entry: &Entry) -> Result<(), Error> {
+    let name = RevisionName {
+        kind: Kind::App,
+        app: app.to_owned(),
+        revision: entry.revision,
+    };
+    let names = win(cluster, &name, document::write_entry(entry)?).await?;
+    prune(cluster, &names, &name).await
+}
+
+/// Records what was decided for an app, before it is done.
+///
+/// # Errors
+/// [`Error::Overtaken`] if another executor recorded something, or another writer published a newer revision.
+pub async fn record(
+    cluster: &Cluster,
+    app: &str,
+    work_revision: u64,
+    work: &Work,
+) -> Result<(), Error> {
+    let name = RevisionName {
+        kind: Kind::Work,
+        app: app.to_owned(),
+        revision: work_revision,
+    };
+    let names = win(cluster, &name, document::write_work(work)?).await?;
+    let newest = highest(&names, Kind::App, app);
+    if newest != work.revision {
+        return Err(Error::Overtaken {
+            app: app.to_owned(),
+            ours: work.revision,
+            newest,
+        });
+    }
+    prune(cluster, &names, &name).await
+}
+
+/// Adds the marks of a finished rollout to a revision; only its own writer does this, once.
+///
+/// # Errors
+/// [`Error::Overtaken`] if the revision is gone, because newer ones were published.
+pub async fn finish(
+    cluster: &Cluster,
+    app: &str,
+    applied: &Applied,
+    created: Moment,
+) -> Result<(), Error> {
+    let name = RevisionName {
+        kind: Kind::App,
+        app: app.to_owned(),
+        revision: applied.revision,
+    };
+    let marks = document::marks(Some(applied), Some(created))?;
+    let project = &cluster.fleet_project;
+    let mut result = Ok(());
+    for _ in 0..TRIES {
+        result = cluster
+            .client
+            .send(profile::patch(project, &name.to_string(), &marks))
+            .await;
+        match &result {
+            Err(error) if error.is_interrupted() => {}
+            _ => break,
+        }
+    }
+    match result {
+        Err(error) if error.is_not_found() => Err(Error::Overtaken {
+            app: app.to_owned(),
+            ours: applied.revision,
+            newest: highest(&names(cluster).await?, Kind::App, app),
+        }),
+        other => Ok(other?),
+    }
+}
+
+/// Deletes everything of an app below its tombstone, the work records too; they have nothing to tell any more.
+///
+/// # Errors
+/// If Incus does not answer.
+pub async fn clear(cluster: &Cluster, app: &str, tombstone: u64) -> Result<(), Error> {
+    let mut old: Vec<RevisionName> = names(cluster)
+        .await?
+        .into_iter()
+        .filter(|name| name.app == app)
+        .filter(|name| name.kind == Kind::Work || name.revision < tombstone)
+        .collect();
+    old.sort();
+    delete(cluster, old).await
+}
+
+/// Removes the tombstones of other apps that have stood for a day.
+///
+/// # Errors
+/// If Incus does not answer.
+pub async fn sweep(
+    cluster: &Cluster,
+    fleet: &BTreeMap<String, AppRecord>,
+    now: Moment,
+) -> Result<(), Error> {
+    for (app, record) in fleet {
+        let Some(entry) = record
+            .entry
+            .as_ref()
+            .filter(|entry| entry::is_expired(entry, now))
+        else {
+            continue;
+        };
+        clear(cluster, app, entry.revision).await?;
+        let tombstone = RevisionName {
+            kind: Kind::App,
+            app: app.clone(),
+            revision: entry.revision,
+        };
+        delete(cluster, vec![tombstone]).await?;
+    }
+    Ok(())
+}
+
+/// Creates the profile and makes sure that it is the highest of its kind; returns all names that were there then.
+async fn win(
+    cluster: &Cluster,
+    name: &RevisionName,
+    keys: Keys,
+) -> Result<Vec<RevisionName>, Error> {
+    create(cluster, name, keys).await?;
+    let names = names(cluster).await?;
+    match highest(&names, name.kind, &name.app) {
+        newest if newest == name.revision => Ok(names),
+        newest => Err(Error::Overtaken {
+            app: name.app.clone(),
+            ours: name.revision,
+            newest,
+        }),
+    }
+}
+
+async fn create(cluster: &Cluster, name: &RevisionName, keys: Keys) -> Result<(), Error> {
+    let project = &cluster.fleet_project;
+    let profile_name = name.to_string();
+    let put = ProfilePut {
+        description: "Fleet state of homelab; changed by the provider and the agent only."
+            .to_owned(),
+        config: keys.clone(),
+        ..ProfilePut::default()
+    };
+    for _ in 0..TRIES {
+        match cluster
+            .client
+            .send(profile::create(project, &profile_name, &put))
+            .await
+        {
+            Ok(()) => return Ok(()),
+            Err(error) if error.is_not_found() => create_project(cluster).await?,
+            // Losers get 500 as well as 409, so any refusal is answered by what is there now.
+            Err(error) => match cluster
+                .client
+                .send(profile::get(project, &profile_name))
+                .await
+            {
+                Ok(there) if there.config == keys => return Ok(()),
+                Ok(_) => {
+                    return Err(Error::Overtaken {
+                        app: name.app.clone(),
+                        ours: name.revision,
+                        newest: name.revision,
+                    });
+                }
+                Err(absent) if absent.is_not_found() && error.is_interrupted() => {}
+                Err(_) => return Err(error.into()),
+            },
+        }
+    }
+    Ok(cluster
+        .client
+        .send(profile::create(project, &profile_name, &put))
+        .await?)
+}
+
+/// Profiles of its own and nothing else: everything but profiles is shared with the project `default`.
+async fn create_project(cluster: &Cluster) -> Result<(), Error> {
+    let off = [
+        "images",
+        "networks",
+        "networks.zones",
+        "storage.buckets",
+        "storage.volumes",
+    ]
+    .map(|feature| (format!("features.{feature}"), "false".to_owned()));
+    let mut config = BTreeMap::from(off);
+    config.insert("features.profiles".to_owned(), "true".to_owned());
+    let description = "Desired state of the fleet, kept by homelab.";
+    let name = &cluster.fleet_project;
+    match cluster
+        .client
+        .send(project::create(name, description, &config))
+        .await
+    {
+        Ok(()) => Ok(()),
+        // Somebody else was faster, or our own request was cut off.
+        Err(error) => match cluster.client.send(project::get(name)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(error.into()),
+        },
+    }
+}
+
+async fn names(cluster: &Cluster) -> Result<Vec<RevisionName>, Error> {
+    match cluster
+        .client
+        .send(profile::names(&cluster.fleet_project))
+        .await
+    {
+        Ok(names) => Ok(names
+            .iter()
+            .filter_map(|name| RevisionName::parse(name))
+            .collect()),
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn highest(names: &[RevisionName], kind: Kind, app: &str) -> u64 {
+    names
+        .iter()
+        .filter(|name| name.kind == kind && name.app == app)
+        .map(|name| name.revision)
+        .max()
+        .unwrap_or(0)
+}
+
+async fn prune(cluster: &Cluster, names: &[RevisionName], won: &RevisionName) -> Result<(), Error> {
+    let revisions = names
+        .iter()
+        .filter(|name| name.kind == won.kind && name.app == won.app)
+        .map(|name| name.revision)
+        .collect();
+    let old = entry::to_prune(revisions, won.revision)
+        .into_iter()
+        .map(|revision| RevisionName {
+            revision,
+            ..won.clone()
+        });
+    delete(cluster, old.collect()).await
+}
+
+async fn delete(cluster: &Cluster, names: Vec<RevisionName>) -> Result<(), Error> {
+    for name in names {
+        let request = profile::delete(&cluster.fleet_project, &name.to_string());
+        match cluster.client.send(request).await {
+            Ok(()) => {}
+            // Whether it went now or before, it is gone; one that stays is deleted by the next write.
+            Err(error) if error.is_not_found() || error.is_interrupted() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

@@ -49,6 +49,16 @@ fn conform(value: Value, of: &Type, path: &Path) -> Result<Value, ConformError> 
             let value = conform(*value, &own, path)?;
             Ok(Value::Dynamic(own, Box::new(value)))
         }
+        // What has only one type needs not to say it.
+        (Type::Dynamic, value @ Value::Bool(_)) => {
+            Ok(Value::Dynamic(Box::new(Type::Bool), Box::new(value)))
+        }
+        (Type::Dynamic, value @ Value::Number(_)) => {
+            Ok(Value::Dynamic(Box::new(Type::Number), Box::new(value)))
+        }
+        (Type::Dynamic, value @ Value::String(_)) => {
+            Ok(Value::Dynamic(Box::new(Type::String), Box::new(value)))
+        }
         (Type::Bool, value @ Value::Bool(_))
         | (Type::Number, value @ Value::Number(_))
         | (Type::String, value @ Value::String(_)) => Ok(value),

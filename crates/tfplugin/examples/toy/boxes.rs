@@ -1,0 +1,282 @@
+//! The resource: a box. Schema, plan, create, read, update, delete, import, upgrade, in this order.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use tfplugin::{
+    Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest,
+    Imported, Plan, ReadRequest, ReadState, Resource, Schema, Timeouts, Type, UpdateRequest, Value,
+    parse_duration, same_duration, timeouts_attribute, validate_duration,
+};
+
+use crate::provider::Folder;
+
+/// The kind of boxes.
+pub(crate) struct Boxes {
+    folder: Folder,
+}
+
+impl Boxes {
+    /// Keeps them in this folder.
+    pub(crate) fn new(folder: Folder) -> Boxes {
+        Boxes { folder }
+    }
+
+    fn file(&self, name: &str) -> Result<PathBuf, Diagnostic> {
+        Ok(self.folder.path()?.join(name))
+    }
+
+    /// Stores the state as the box itself.
+    fn write(&self, state: &Value) -> Result<(), Diagnostic> {
+        let name = state.attr("name").as_str().unwrap_or_default();
+        let content = state.to_json().unwrap_or_default().to_string();
+        std::fs::write(self.file(name)?, content).map_err(|error| failed("written", name, &error))
+    }
+
+    /// The box, or null when it is gone.
+    fn look(&self, name: &str) -> Result<Value, Diagnostic> {
+        let content = match std::fs::read(self.file(name)?) {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Value::Null),
+            Err(error) => return Err(failed("read", name, &error)),
+        };
+        let json =
+            serde_json::from_slice(&content).map_err(|error| failed("understood", name, &error))?;
+        Value::from_json(&json, &self.schema().object_type())
+            .map_err(|error| failed("understood", name, &error))
+    }
+
+    /// Does the work of a change in steps, and stops between two of them when it has to.
+    async fn work(&self, config: &Value, call: &Call) -> Result<(), Diagnostic> {
+        assert_ne!(
+            config.attr("note").as_str(),
+            Some("panic"),
+            "the box is cursed"
+        );
+        let time = config
+            .attr("work_time")
+            .as_str()
+            .and_then(|text| parse_duration(text).ok());
+        let steps = time.unwrap_or_default().as_millis() / 10;
+        for _ in 0..steps {
+            if call.stopped() {
+                return Err(Diagnostic::error("The work on the box was stopped")
+                    .detail("Apply again to go on."));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    /// What the provider itself knows of a box.
+    fn fill(mut state: Value, revision: i64) -> Value {
+        let name = state.attr("name").as_str().unwrap_or_default().to_owned();
+        state.set_attr("id", format!("box/{name}"));
+        state.set_attr("revision", revision);
+        if let Some(parts) = state.attr("parts").as_map().cloned() {
+            let filled = parts.into_iter().map(|(key, mut part)| {
+                part.set_attr("serial", format!("{name}-{key}"));
+                (key, part)
+            });
+            state.set_attr("parts", Value::Map(filled.collect()));
+        }
+        state
+    }
+}
+
+fn failed(what: &str, name: &str, error: &dyn std::error::Error) -> Diagnostic {
+    Diagnostic::error(format!("The box {name:?} could not be {what}")).detail(error.to_string())
+}
+
+#[async_trait]
+impl Resource for Boxes {
+    fn schema(&self) -> Schema {
+        Schema::new(1, "A box: a file in the provider's folder.").attributes([
+            Attribute::string("name")
+                .required()
+                .replace()
+                .describe("What it is called."),
+            Attribute::string("note")
+                .optional()
+                .describe("What is written on it."),
+            Attribute::number("weight")
+                .optional()
+                .describe("What it weighs."),
+            Attribute::string("colour")
+                .optional_computed()
+                .default("brown")
+                .describe("What it looks like."),
+            Attribute::map("labels", Type::String)
+                .optional()
+                .describe("What it is sorted by."),
+            Attribute::list("stickers", Type::String)
+                .optional()
+                .describe("What is stuck on it, from the left."),
+            Attribute::set("owners", Type::String)
+                .optional()
+                .describe("Whose it is."),
+            Attribute::of("content", Type::Dynamic)
+                .optional()
+                .describe("What is in it."),
+            Attribute::string("key")
+                .optional()
+                .write_only()
+                .sensitive()
+                .describe("What opens it."),
+            Attribute::string("work_time")
+                .optional()
+                .same_meaning(same_duration)
+                .validate(validate_duration)
+                .describe("How long the work on it takes."),
+            Attribute::single(
+                "lid",
+                [
+                    Attribute::string("kind")
+                        .required()
+                        .describe("How it closes."),
+                    Attribute::string("period")
+                        .optional()
+                        .same_meaning(same_duration)
+                        .validate(validate_duration)
+                        .describe("How often it is opened."),
+                ],
+            )
+            .optional()
+            .describe("Its lid."),
+            Attribute::nested_map(
+                "parts",
+                [
+                    Attribute::number("size")
+                        .required()
+                        .describe("How large it is."),
+                    Attribute::string("serial")
+                        .computed()
+                        .keep_prior()
+                        .describe("Its number."),
+                ],
+            )
+            .optional()
+            .describe("Its parts, by name."),
+            timeouts_attribute(&["create", "update"]),
+            Attribute::string("id")
+                .computed()
+                .keep_prior()
+                .describe("What the provider calls it."),
+            Attribute::number("revision")
+                .computed()
+                .describe("How often it was changed."),
+        ])
+    }
+
+    fn validate(&self, config: &Value, diagnostics: &mut Diagnostics) {
+        if config
+            .attr("name")
+            .as_str()
+            .is_some_and(|name| name.contains('/') || name.is_empty())
+        {
+            let error = Diagnostic::error("The name of a box is a file name")
+                .detail("It is not empty and has no /.");
+            diagnostics.push(error.at("name"));
+        }
+    }
+
+    fn plan(&self, plan: &mut Plan<'_>) {
+        // Known in the plan already, because only the name decides it.
+        if plan.is_create()
+            && let Some(name) = plan.config.attr("name").as_str()
+        {
+            plan.set("id", format!("box/{name}"));
+        }
+    }
+
+    async fn create(&self, request: CreateRequest, call: &Call) -> Applied {
+        let state = Boxes::fill(request.planned, 1);
+        if let Err(diagnostic) = self.write(&state) {
+            // Nothing was made, so nothing is to be remembered.
+            return Applied::failed(Value::Null, diagnostic);
+        }
+        let limit = Timeouts::from(request.config.attr("timeouts"))
+            .create
+            .unwrap_or(Duration::from_secs(600));
+        let worked = tokio::time::timeout(limit, self.work(&request.config, call)).await;
+        let late = || Err(Diagnostic::error("The work on the box took too long").at("timeouts"));
+        match worked.unwrap_or_else(|_| late()) {
+            Ok(()) => Applied::new(state).private(b"made".to_vec()),
+            // The box exists by now: its state goes along with the error.
+            Err(diagnostic) => Applied::failed(state, diagnostic).private(b"half made".to_vec()),
+        }
+    }
+
+    async fn read(&self, request: ReadRequest, _: &Call) -> ReadState {
+        let name = request.current.attr("name").as_str().unwrap_or_default();
+        match self.look(name) {
+            Ok(state) => ReadState {
+                state,
+                private: request.private,
+                diagnostics: Diagnostics::new(),
+            },
+            Err(diagnostic) => ReadState {
+                state: request.current,
+                private: request.private,
+                diagnostics: diagnostic.into(),
+            },
+        }
+    }
+
+    async fn update(&self, request: UpdateRequest, call: &Call) -> Applied {
+        if let Err(diagnostic) = self.work(&request.config, call).await {
+            return Applied::failed(request.prior, diagnostic).private(request.private);
+        }
+        let revision = request.prior.attr("revision").as_i64().unwrap_or_default() + 1;
+        let state = Boxes::fill(request.planned, revision);
+        match self.write(&state) {
+            Ok(()) => Applied::new(state).private(request.private),
+            Err(diagnostic) => Applied::failed(request.prior, diagnostic).private(request.private),
+        }
+    }
+
+    async fn delete(&self, request: DeleteRequest, _: &Call) -> Applied {
+        let name = request.prior.attr("name").as_str().unwrap_or_default();
+        let removed = self
+            .file(name)
+            .and_then(|file| match std::fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(failed("removed", name, &error))
+                }
+                // One that is gone already is as good as removed.
+                _ => Ok(()),
+            });
+        match removed {
+            Ok(()) => Applied::new(Value::Null),
+            Err(diagnostic) => Applied::failed(request.prior.clone(), diagnostic),
+        }
+    }
+
+    async fn import(&self, request: ImportRequest, _: &Call) -> Imported {
+        // The host reads next, and finds everything else by the name.
+        let state = Value::object([("name", request.id.as_str().into())]);
+        Imported {
+            state,
+            private: Vec::new(),
+            diagnostics: Diagnostics::new(),
+        }
+    }
+
+    fn upgrade(&self, version: i64, mut raw: Json) -> Result<Json, Diagnostic> {
+        if version != 0 {
+            return Err(Diagnostic::error(format!(
+                "A box of schema version {version} is from the future"
+            )));
+        }
+        // Version 0 called the note a text.
+        if let Some(state) = raw.as_object_mut()
+            && let Some(text) = state.remove("text")
+        {
+            state.insert("note".to_owned(), text);
+        }
+        Ok(raw)
+    }
+}

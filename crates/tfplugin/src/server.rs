@@ -1,0 +1,479 @@
+//! The protocol's calls, one method each: decode, let the right file work, encode.
+//!
+//! Before this file stands tonic, which was set up in `serve.rs`; every call runs in a task of its own (`calls.rs`).
+//! Behind it stand `validate.rs`, `planning.rs`, `apply.rs` and `upgrade.rs`, which know nothing of messages, as this
+//! file knows nothing of the rules. An RPC itself never fails: what went wrong is a diagnostic in its response.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+
+use crate::apply::ApplyRequest;
+use crate::calls::Calls;
+use crate::kinds::{Kind, Kinds};
+use crate::planning::PlanRequest;
+use crate::wire::go_plugin::Empty;
+use crate::wire::go_plugin::grpc_controller_server::{GrpcController, GrpcControllerServer};
+use crate::wire::tfplugin6::provider_server::{Provider as ProviderService, ProviderServer};
+use crate::wire::tfplugin6::{self as message, ServerCapabilities};
+use crate::wire::{diagnostic, schema};
+use crate::{
+    Applied, DataSource, Diagnostic, Diagnostics, ImportRequest, Provider, ReadRequest, Resource,
+    apply, log, planning, upgrade, validate,
+};
+
+/// The largest message either way. Values are held in memory a few times over, so there has to be an end.
+const LARGEST_MESSAGE: usize = 256 << 20;
+
+/// A provider as the host sees it.
+#[derive(Clone)]
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    provider: Kind<dyn Provider>,
+    resources: Kinds<dyn Resource>,
+    data_sources: Kinds<dyn DataSource>,
+    calls: Calls,
+}
+
+impl Server {
+    pub(crate) fn new(provider: Arc<dyn Provider>, calls: Calls) -> Server {
+        let resources = Kinds::new("resource", provider.resources());
+        let data_sources = Kinds::new("data source", provider.data_sources());
+        let provider = Kind::new("the provider", provider);
+        Server {
+            shared: Arc::new(Shared {
+                provider,
+                resources,
+                data_sources,
+                calls,
+            }),
+        }
+    }
+
+    pub(crate) fn into_service(self) -> ProviderServer<Server> {
+        ProviderServer::new(self)
+            .max_decoding_message_size(LARGEST_MESSAGE)
+            .max_encoding_message_size(LARGEST_MESSAGE)
+    }
+
+    /// Runs a handler that only looks, and turns its failure into diagnostics.
+    async fn judge(
+        &self,
+        handler: impl FnOnce(&Shared) -> Result<Diagnostics, Diagnostic> + Send + 'static,
+    ) -> Vec<message::Diagnostic> {
+        let shared = self.shared.clone();
+        let judged = self
+            .shared
+            .calls
+            .run(move |_| async move { handler(&shared) })
+            .await;
+        diagnostic::to_wire(judged.unwrap_or_else(Diagnostics::from))
+    }
+}
+
+fn failed(failure: Diagnostic) -> Vec<message::Diagnostic> {
+    diagnostic::to_wire([failure])
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities {
+        plan_destroy: true,
+        get_provider_schema_optional: true,
+        move_resource_state: false,
+        generate_resource_config: false,
+    }
+}
+
+impl Shared {
+    fn schemas(&self) -> message::get_provider_schema::Response {
+        message::get_provider_schema::Response {
+            provider: Some(schema::to_wire(self.provider.schema())),
+            resource_schemas: self
+                .resources
+                .iter()
+                .map(|kind| (kind.name.clone(), schema::to_wire(kind.schema())))
+                .collect(),
+            data_source_schemas: self
+                .data_sources
+                .iter()
+                .map(|kind| (kind.name.clone(), schema::to_wire(kind.schema())))
+                .collect(),
+            server_capabilities: Some(capabilities()),
+            ..Default::default()
+        }
+    }
+
+    fn plan(
+        &self,
+        request: &message::plan_resource_change::Request,
+    ) -> Result<message::plan_resource_change::Response, Diagnostic> {
+        let kind = self.resources.find(&request.type_name)?;
+        let plan_request = PlanRequest {
+            config: kind.decode(request.config.as_ref(), "a configuration")?,
+            prior: kind.decode(request.prior_state.as_ref(), "a prior state")?,
+            proposed: kind.decode(request.proposed_new_state.as_ref(), "a proposed state")?,
+            private: request.prior_private.clone(),
+        };
+        let planned = planning::plan(kind.handler.as_ref(), kind.schema(), plan_request);
+        Ok(message::plan_resource_change::Response {
+            planned_state: Some(kind.encode(&planned.state)),
+            requires_replace: planned
+                .requires_replace
+                .iter()
+                .map(diagnostic::path_to_wire)
+                .collect(),
+            planned_private: planned.private,
+            diagnostics: diagnostic::to_wire(planned.diagnostics),
+            ..Default::default()
+        })
+    }
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[async_trait]
+impl ProviderService for Server {
+    async fn get_metadata(
+        &self,
+        _: Request<message::get_metadata::Request>,
+    ) -> Answer<message::get_metadata::Response> {
+        use message::get_metadata::{DataSourceMetadata, ResourceMetadata};
+        let resources = self.shared.resources.iter().map(|kind| kind.name.clone());
+        let data_sources = self
+            .shared
+            .data_sources
+            .iter()
+            .map(|kind| kind.name.clone());
+        Ok(Response::new(message::get_metadata::Response {
+            server_capabilities: Some(capabilities()),
+            resources: resources
+                .map(|type_name| ResourceMetadata { type_name })
+                .collect(),
+            data_sources: data_sources
+                .map(|type_name| DataSourceMetadata { type_name })
+                .collect(),
+            ..Default::default()
+        }))
+    }
+
+    async fn get_provider_schema(
+        &self,
+        _: Request<message::get_provider_schema::Request>,
+    ) -> Answer<message::get_provider_schema::Response> {
+        let shared = self.shared.clone();
+        let described = self
+            .shared
+            .calls
+            .run(move |_| async move { Ok(shared.schemas()) })
+            .await;
+        Ok(Response::new(described.unwrap_or_else(|failure| {
+            message::get_provider_schema::Response {
+                diagnostics: failed(failure),
+                ..Default::default()
+            }
+        })))
+    }
+
+    async fn get_functions(
+        &self,
+        _: Request<message::get_functions::Request>,
+    ) -> Answer<message::get_functions::Response> {
+        Ok(Response::new(Default::default()))
+    }
+
+    async fn get_resource_identity_schemas(
+        &self,
+        _: Request<message::get_resource_identity_schemas::Request>,
+    ) -> Answer<message::get_resource_identity_schemas::Response> {
+        Ok(Response::new(Default::default()))
+    }
+
+    async fn validate_provider_config(
+        &self,
+        request: Request<message::validate_provider_config::Request>,
+    ) -> Answer<message::validate_provider_config::Response> {
+        let request = request.into_inner();
+        let diagnostics = self.judge(move |shared| {
+            let config = shared
+                .provider
+                .decode(request.config.as_ref(), "a configuration")?;
+            let mut diagnostics = validate::validate(shared.provider.schema(), &config);
+            shared.provider.handler.validate(&config, &mut diagnostics);
+            Ok(diagnostics)
+        });
+        Ok(Response::new(message::validate_provider_config::Response {
+            diagnostics: diagnostics.await,
+        }))
+    }
+
+    async fn validate_resource_config(
+        &self,
+        request: Request<message::validate_resource_config::Request>,
+    ) -> Answer<message::validate_resource_config::Response> {
+        let request = request.into_inner();
+        let diagnostics = self.judge(move |shared| {
+            let kind = shared.resources.find(&request.type_name)?;
+            let config = kind.decode(request.config.as_ref(), "a configuration")?;
+            let mut diagnostics = validate::validate(kind.schema(), &config);
+            kind.handler.validate(&config, &mut diagnostics);
+            Ok(diagnostics)
+        });
+        Ok(Response::new(message::validate_resource_config::Response {
+            diagnostics: diagnostics.await,
+        }))
+    }
+
+    async fn validate_data_resource_config(
+        &self,
+        request: Request<message::validate_data_resource_config::Request>,
+    ) -> Answer<message::validate_data_resource_config::Response> {
+        let request = request.into_inner();
+        let diagnostics = self.judge(move |shared| {
+            let kind = shared.data_sources.find(&request.type_name)?;
+            let config = kind.decode(request.config.as_ref(), "a configuration")?;
+            let mut diagnostics = validate::validate(kind.schema(), &config);
+            kind.handler.validate(&config, &mut diagnostics);
+            Ok(diagnostics)
+        });
+        Ok(Response::new(
+            message::validate_data_resource_config::Response {
+                diagnostics: diagnostics.await,
+            },
+        ))
+    }
+
+    async fn configure_provider(
+        &self,
+        request: Request<message::configure_provider::Request>,
+    ) -> Answer<message::configure_provider::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        let configured = self.shared.calls.run(move |call| async move {
+            let config = shared
+                .provider
+                .decode(request.config.as_ref(), "a configuration")?;
+            Ok(shared.provider.handler.configure(config, &call).await)
+        });
+        let diagnostics = diagnostic::to_wire(configured.await.unwrap_or_else(Diagnostics::from));
+        Ok(Response::new(message::configure_provider::Response {
+            diagnostics,
+        }))
+    }
+
+    async fn upgrade_resource_state(
+        &self,
+        request: Request<message::upgrade_resource_state::Request>,
+    ) -> Answer<message::upgrade_resource_state::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        let upgraded = self.shared.calls.run(move |_| async move {
+            let kind = shared.resources.find(&request.type_name)?;
+            let stored = request.raw_state.unwrap_or_default();
+            if stored.json.is_empty() && !stored.flatmap.is_empty() {
+                return Err(Diagnostic::error(
+                    "A stored state is in a format from before version 0.12",
+                )
+                .detail("Apply once with an older version of the provider and of OpenTofu."));
+            }
+            let state = upgrade::upgrade(
+                kind.handler.as_ref(),
+                kind.schema(),
+                request.version,
+                &stored.json,
+            )?;
+            Ok(kind.encode(&state))
+        });
+        let (upgraded_state, diagnostics) = match upgraded.await {
+            Ok(state) => (Some(state), Vec::new()),
+            Err(failure) => (None, failed(failure)),
+        };
+        Ok(Response::new(message::upgrade_resource_state::Response {
+            upgraded_state,
+            diagnostics,
+        }))
+    }
+
+    async fn read_resource(
+        &self,
+        request: Request<message::read_resource::Request>,
+    ) -> Answer<message::read_resource::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        // What cannot be observed stays as it is.
+        let (current, noted) = (request.current_state.clone(), request.private.clone());
+        let read = self.shared.calls.run(move |call| async move {
+            let kind = shared.resources.find(&request.type_name)?;
+            let current = kind.decode(request.current_state.as_ref(), "a state")?;
+            let read_request = ReadRequest {
+                current,
+                private: request.private,
+            };
+            let read = apply::read(kind.handler.as_ref(), kind.schema(), read_request, &call).await;
+            Ok((
+                kind.encode(&read.state),
+                read.private,
+                diagnostic::to_wire(read.diagnostics),
+            ))
+        });
+        let (new_state, private, diagnostics) = match read.await {
+            Ok((state, private, diagnostics)) => (Some(state), private, diagnostics),
+            Err(failure) => (current, noted, failed(failure)),
+        };
+        let response = message::read_resource::Response {
+            new_state,
+            private,
+            diagnostics,
+            ..Default::default()
+        };
+        Ok(Response::new(response))
+    }
+
+    async fn plan_resource_change(
+        &self,
+        request: Request<message::plan_resource_change::Request>,
+    ) -> Answer<message::plan_resource_change::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        let planned = self
+            .shared
+            .calls
+            .run(move |_| async move { shared.plan(&request) })
+            .await;
+        Ok(Response::new(planned.unwrap_or_else(|failure| {
+            message::plan_resource_change::Response {
+                diagnostics: failed(failure),
+                ..Default::default()
+            }
+        })))
+    }
+
+    async fn apply_resource_change(
+        &self,
+        request: Request<message::apply_resource_change::Request>,
+    ) -> Answer<message::apply_resource_change::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        // What was not answered for stays as it was; of a creation nothing can be said then.
+        let (prior, noted) = (request.prior_state.clone(), request.planned_private.clone());
+        let applied = self.shared.calls.run(move |call| async move {
+            let kind = shared.resources.find(&request.type_name)?;
+            let apply_request = ApplyRequest {
+                config: kind.decode(request.config.as_ref(), "a configuration")?,
+                prior: kind.decode(request.prior_state.as_ref(), "a prior state")?,
+                planned: kind.decode(request.planned_state.as_ref(), "a planned state")?,
+                private: request.planned_private,
+            };
+            let applied =
+                apply::apply(kind.handler.as_ref(), kind.schema(), apply_request, &call).await;
+            let Applied {
+                state,
+                private,
+                diagnostics,
+            } = applied;
+            Ok((
+                kind.encode(&state),
+                private,
+                diagnostic::to_wire(diagnostics),
+            ))
+        });
+        let (new_state, private, diagnostics) = match applied.await {
+            Ok((state, private, diagnostics)) => (Some(state), private, diagnostics),
+            Err(failure) => (prior, noted, failed(failure)),
+        };
+        let response = message::apply_resource_change::Response {
+            new_state,
+            private,
+            diagnostics,
+            ..Default::default()
+        };
+        Ok(Response::new(response))
+    }
+
+    async fn import_resource_state(
+        &self,
+        request: Request<message::import_resource_state::Request>,
+    ) -> Answer<message::import_resource_state::Response> {
+        use message::import_resource_state::ImportedResource;
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        let imported = self.shared.calls.run(move |call| async move {
+            let kind = shared.resources.find(&request.type_name)?;
+            let import = ImportRequest { id: request.id };
+            let imported = apply::import(kind.handler.as_ref(), kind.schema(), import, &call).await;
+            let resource = (!imported.state.is_null()).then(|| ImportedResource {
+                type_name: request.type_name,
+                state: Some(kind.encode(&imported.state)),
+                private: imported.private,
+                identity: None,
+            });
+            Ok((resource, diagnostic::to_wire(imported.diagnostics)))
+        });
+        let (resource, diagnostics) = imported
+            .await
+            .unwrap_or_else(|failure| (None, failed(failure)));
+        let imported_resources = resource.into_iter().collect();
+        let response = message::import_resource_state::Response {
+            imported_resources,
+            diagnostics,
+            ..Default::default()
+        };
+        Ok(Response::new(response))
+    }
+
+    async fn read_data_source(
+        &self,
+        request: Request<message::read_data_source::Request>,
+    ) -> Answer<message::read_data_source::Response> {
+        let (shared, request) = (self.shared.clone(), request.into_inner());
+        let read = self.shared.calls.run(move |call| async move {
+            let kind = shared.data_sources.find(&request.type_name)?;
+            let config = kind.decode(request.config.as_ref(), "a configuration")?;
+            let (state, diagnostics) = kind.handler.read(config, &call).await;
+            let (state, diagnostics) = apply::answer(kind.schema(), state, diagnostics);
+            Ok((kind.encode(&state), diagnostic::to_wire(diagnostics)))
+        });
+        let (state, diagnostics) = match read.await {
+            Ok((state, diagnostics)) => (Some(state), diagnostics),
+            Err(failure) => (None, failed(failure)),
+        };
+        Ok(Response::new(message::read_data_source::Response {
+            state,
+            diagnostics,
+            ..Default::default()
+        }))
+    }
+
+    async fn stop_provider(
+        &self,
+        _: Request<message::stop_provider::Request>,
+    ) -> Answer<message::stop_provider::Response> {
+        log::debug("the host asked to stop", &[]);
+        self.shared.calls.stop();
+        Ok(Response::new(message::stop_provider::Response {
+            error: String::new(),
+        }))
+    }
+}
+
+/// go-plugin's wish that the process ends.
+pub(crate) struct Controller {
+    shutdown: CancellationToken,
+}
+
+impl Controller {
+    pub(crate) fn new(shutdown: CancellationToken) -> Controller {
+        Controller { shutdown }
+    }
+
+    pub(crate) fn into_service(self) -> GrpcControllerServer<Controller> {
+        GrpcControllerServer::new(self)
+    }
+}
+
+#[async_trait]
+impl GrpcController for Controller {
+    async fn shutdown(&self, _: Request<Empty>) -> Answer<Empty> {
+        // The answer is on its way before the connection closes: `serve.rs` lets open requests finish.
+        self.shutdown.cancel();
+        Ok(Response::new(Empty {}))
+    }
+}

@@ -93,6 +93,11 @@ impl Lab {
         &self.record.id
     }
 
+    /// Everything that the lab has on disk.
+    pub fn directory(&self) -> &Path {
+        &self.record.directory
+    }
+
     /// The members, the first one first.
     pub fn members(&self) -> &[Member] {
         &self.members
@@ -159,7 +164,7 @@ impl Drop for Lab {
 
 /// Takes down every lab of this process; for its last moment.
 pub fn take_down_all() {
-    for record in live(|live| std::mem::take(live)) {
+    for record in live(std::mem::take) {
         if let Err(error) = teardown::take_down(&record) {
             eprintln!("{error:#}");
         }

@@ -16,3 +16,8 @@ pub mod interrupt;
 pub mod lab;
 pub mod observer;
 pub mod process;
+pub mod proxy;
+pub mod scenario;
+pub mod scenarios;
+pub mod tofu;
+pub mod workspace;

@@ -6,15 +6,18 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use acceptance::interrupt;
 use acceptance::lab::{self, Lab, Record};
 use acceptance::process::Missing;
+use acceptance::scenario::{self, Options};
+use acceptance::{interrupt, scenarios};
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 const USAGE: &str = "usage:
   acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down
   acceptance lab down [ID | --all]                take down a lab, or all whose runner is gone, or all
   acceptance lab list                             labs on this machine
+  acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
 ";
 
 fn main() -> ExitCode {
@@ -22,6 +25,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
+        ["lab", "hold", slug] => lab_hold(slug).map(|()| 0),
+        ["scenarios", options @ ..] => scenarios(options),
         ["lab", "up", options @ ..] => lab_up(options).map(|()| 0),
         ["lab", "down", which @ ..] => lab_down(which).map(|()| 0),
         ["lab", "list"] => Ok(lab_list()),
@@ -66,6 +71,36 @@ fn lab_up(options: &[&str]) -> Result<()> {
         println!("  {socket}");
     }
     Ok(())
+}
+
+/// Brings up a lab with one running container and waits to be killed: what `scenarios/lab.rs` kills.
+fn lab_hold(slug: &str) -> Result<()> {
+    interrupt::listen()?;
+    let lab = Lab::up(slug, 1)?;
+    let container = json!({
+        "name": "held", "type": "container", "start": true,
+        "source": { "type": "image", "alias": lab::VERSION_1 },
+        "devices": { "root": { "type": "disk", "path": "/", "pool": lab::POOL } },
+    });
+    lab.observer()
+        .finish("POST", "/1.0/instances", Some(&container))?;
+    println!("{}", lab.directory().display());
+    std::io::stdin()
+        .read_line(&mut String::new())
+        .context("waiting")?;
+    lab.down()
+}
+
+fn scenarios(words: &[&str]) -> Result<u8> {
+    let options = Options::parse(words)?;
+    let scenarios = scenarios::all();
+    if options.describe {
+        scenario::describe(&scenarios);
+        return Ok(0);
+    }
+    interrupt::listen()?;
+    let tally = scenario::run(&scenarios, &options)?;
+    Ok(tally.exit_code(options.strict))
 }
 
 fn lab_down(which: &[&str]) -> Result<()> {

@@ -243,7 +243,7 @@ pub struct Workload {
     pub location: String,
     /// The generation in its keys.
     pub generation: u64,
-    /// The ordinal in its keys; empty for an app with one replica.
+    /// The ordinal in its keys; 0 for an app with one replica.
     pub ordinal: String,
     /// The image in its keys, as the user wrote it.
     pub image: String,
@@ -259,11 +259,13 @@ impl Workload {
         let generation = key("generation")
             .parse()
             .with_context(|| format!("the generation of {name}"))?;
+        // An app with one replica has no ordinal in its keys: it is the first.
+        let ordinal = Some(key("member")).filter(|ordinal| !ordinal.is_empty());
         Ok(Workload {
             status: text(&instance["status"]),
             location: text(&instance["location"]),
             generation,
-            ordinal: key("member"),
+            ordinal: ordinal.unwrap_or_else(|| "0".to_owned()),
             image: key("image"),
             healthy_since: key("healthy-since"),
             name,

@@ -1,0 +1,136 @@
+//! Which OpenTofu runs, and the provider that it is given. Both are built here when they are not at hand.
+//!
+//! Used once per run; `workspace.rs` then calls what was found. The lab is not needed for any of this.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::process::{Missing, run, tool};
+
+/// The file name that OpenTofu looks for.
+const PROVIDER: &str = "terraform-provider-homelab";
+
+/// The programs under test, together for one run.
+#[derive(Debug)]
+pub struct Programs {
+    /// OpenTofu, or another program that hosts providers.
+    pub tofu: PathBuf,
+    /// A sentence that says which one it is, and where it is from.
+    pub told: String,
+    /// A folder with nothing but the provider, and folders of scenarios below it.
+    pub folder: TempDir,
+}
+
+impl Programs {
+    /// Finds or builds OpenTofu, and builds the provider.
+    pub fn find() -> Result<Programs> {
+        let (tofu, origin) = find_tofu()?;
+        let provider = build_provider()?;
+        let folder = tempfile::Builder::new()
+            .prefix("validate-run-")
+            .tempdir()
+            .context("making a folder")?;
+        // A copy, so that building again meanwhile changes nothing under a running scenario.
+        let copy = folder.path().join(PROVIDER);
+        fs::copy(&provider, &copy).with_context(|| format!("copying {}", provider.display()))?;
+        let version = run(&mut tool(&tofu.to_string_lossy(), &["version"]))?;
+        let version = version.lines().next().unwrap_or_default();
+        Ok(Programs {
+            told: format!("{version} ({origin}: {})", tofu.display()),
+            tofu,
+            folder,
+        })
+    }
+
+    /// The same provider under another host.
+    pub fn with_host(&self, program: &Path) -> Result<Programs> {
+        let folder = tempfile::Builder::new()
+            .prefix("validate-run-")
+            .tempdir()
+            .context("making a folder")?;
+        fs::copy(self.provider(), folder.path().join(PROVIDER)).context("copying the provider")?;
+        Ok(Programs {
+            tofu: program.to_owned(),
+            told: format!("{}", program.display()),
+            folder,
+        })
+    }
+
+    /// The provider's binary.
+    pub fn provider(&self) -> PathBuf {
+        self.folder.path().join(PROVIDER)
+    }
+}
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+}
+
+/// A program on the PATH.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+fn find_tofu() -> Result<(PathBuf, &'static str)> {
+    if let Some(given) = std::env::var_os("TOFU").filter(|given| !given.is_empty()) {
+        return Ok((PathBuf::from(given), "given by TOFU"));
+    }
+    if let Some(found) = on_path("tofu") {
+        return Ok((found, "found on the PATH"));
+    }
+    let built = repository().join("target/tofu/tofu");
+    if !built.exists() {
+        build_tofu(&built)?;
+    }
+    Ok((built, "built from source"))
+}
+
+/// Builds the release that `acceptance/tofu/go.mod` names. Several minutes, once.
+fn build_tofu(built: &Path) -> Result<()> {
+    if on_path("go").is_none() {
+        let missing = "tofu on the PATH, or Go 1.26.6 or newer to build it from source".to_owned();
+        return Err(Missing(missing).into());
+    }
+    let _alone = crate::lab::lock("tofu")?;
+    if built.exists() {
+        return Ok(());
+    }
+    eprintln!("Building OpenTofu from source; this takes some minutes, once.");
+    // Under another name first: an interrupted build must not pass for a finished one.
+    let unfinished = built.with_extension("unfinished");
+    let mut build = tool("go", &["build", "-trimpath"]);
+    // Without this variable OpenTofu takes itself for a development version and behaves like one.
+    build.args([
+        "-ldflags",
+        "-s -w -X github.com/opentofu/opentofu/version.dev=no",
+        "-o",
+    ]);
+    build
+        .arg(&unfinished)
+        .arg("github.com/opentofu/opentofu/cmd/tofu");
+    run(build.current_dir(repository().join("acceptance/tofu"))).context("building OpenTofu")?;
+    fs::rename(&unfinished, built).context("keeping OpenTofu")
+}
+
+fn build_provider() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("PROVIDER").filter(|given| !given.is_empty()) {
+        return Ok(PathBuf::from(given));
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--release", "--quiet", "--package", PROVIDER]);
+    run(build.current_dir(repository())).context("building the provider")?;
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| repository().join("target"), PathBuf::from);
+    Ok(target.join("release").join(PROVIDER))
+}

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use tfplugin::{
     Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest,
     Imported, Plan, ReadRequest, ReadState, Resource, Schema, Timeouts, Type, UpdateRequest, Value,
-    parse_duration, same_duration, timeouts_attribute, validate_duration,
+    log, parse_duration, same_duration, timeouts_attribute, validate_duration,
 };
 
 use crate::provider::Folder;
@@ -63,6 +63,7 @@ impl Boxes {
         let steps = time.unwrap_or_default().as_millis() / 10;
         for _ in 0..steps {
             if call.stopped() {
+                log::info("stopped between two steps of work", &[]);
                 return Err(Diagnostic::error("The work on the box was stopped")
                     .detail("Apply again to go on."));
             }

@@ -21,7 +21,7 @@ use crate::diagnose;
 
 /// The resource `homelab_network`.
 #[derive(Debug)]
-pub struct Network;
+pub(crate) struct Network;
 
 /// An attribute as `domain` sees it: absent, unknown, or what `read` makes of its value.
 fn input<T>(value: &Value, read: impl FnOnce(&Value) -> Option<T>) -> Input<T> {

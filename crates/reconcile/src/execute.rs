@@ -4,6 +4,7 @@
 //! Before: `rollout.rs` has recorded the decision. After: `incus`, a request or two for each step. Every step may run
 //! twice: what is there already, or gone already, is a success.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use domain::app::{AppSpec, Kind, key};
@@ -56,7 +57,7 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             client.finish(request).await?;
         }
         Step::Start { name, .. } => {
-            let no_limit = core::time::Duration::ZERO;
+            let no_limit = Duration::ZERO;
             client
                 .finish(instance::set_state(
                     project,
@@ -88,20 +89,26 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             let output = client.send(request).await.unwrap_or_default();
             return Ok(Done::Output(end_of(&output)));
         }
-        Step::Delete { name, grace, .. } => {
-            let stop = |force| instance::set_state(project, name, Action::Stop, *grace, force);
-            // Neither answer matters: the delete below tells whether it has stopped.
-            if grace.is_zero() || client.finish(stop(false)).await.is_err() {
-                let _ = client.finish(stop(true)).await;
-            }
-            match client.finish(instance::delete(project, name)).await {
-                Ok(_) => {}
-                Err(error) if error.is_not_found() || error.is_interrupted() => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,
     }
     Ok(Done::Seen)
+}
+
+/// Stops a workload, by force after `grace`, and deletes it.
+pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Result<(), Error> {
+    let Cluster {
+        client, project, ..
+    } = cluster;
+    let stop = |force| instance::set_state(project, name, Action::Stop, grace, force);
+    // Neither answer matters: the delete below tells whether it has stopped.
+    if grace.is_zero() || client.finish(stop(false)).await.is_err() {
+        let _ = client.finish(stop(true)).await;
+    }
+    match client.finish(instance::delete(project, name)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() || error.is_interrupted() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl Template<'_> {

@@ -1,7 +1,7 @@
-//! Removal: the steps after `tofu destroy` has written its tombstone.
+//! Removal: what is left to delete after `tofu destroy` has written its tombstone.
 //!
-//! Before: `reconcile/src/rollout.rs` has published the tombstone, so no other executor creates anything any more.
-//! After: `reconcile/src/execute.rs`. Graceful, and never anything that is not ours.
+//! Before: `reconcile/src/rollout/remove.rs` has published the tombstone, so no other executor creates anything any
+//! more. After: the workloads are stopped gracefully and deleted, and never anything that is not ours.
 
 use crate::app::STOP_GRACE;
 use crate::moment::Moment;
@@ -13,12 +13,12 @@ use crate::work::Work;
 /// What to do next to remove an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
-    /// Store the record, execute the steps, observe again.
-    Steps {
+    /// Store the record, delete the workloads, observe again.
+    Delete {
         /// The record.
         work: Work,
-        /// The steps.
-        steps: Vec<Step>,
+        /// The workloads.
+        workloads: Vec<Workload>,
     },
     /// Nothing of the app is left.
     Done,
@@ -26,25 +26,30 @@ pub enum Removal {
     Unreachable(Vec<Workload>),
 }
 
-/// Chooses the next steps of a removal.
+/// Chooses what to do next.
 pub fn decide(observation: &Observation, work: &Work, now: Moment) -> Removal {
-    let (live, unreachable): (Vec<&Workload>, Vec<&Workload>) = observation
-        .workloads
-        .iter()
-        .partition(|workload| workload.status.is_live());
-    if live.is_empty() {
+    let of = |live| {
+        let matching = observation
+            .workloads
+            .iter()
+            .filter(move |one| one.status.is_live() == live);
+        matching.cloned().collect::<Vec<Workload>>()
+    };
+    let (workloads, unreachable) = (of(true), of(false));
+    if workloads.is_empty() {
         return match unreachable.is_empty() {
             true => Removal::Done,
-            false => Removal::Unreachable(unreachable.into_iter().cloned().collect()),
+            false => Removal::Unreachable(unreachable),
         };
     }
-    let steps: Vec<Step> = live.into_iter().map(delete).collect();
     let mut work = recorded(work, observation, now);
-    work.decided = steps.iter().map(ToString::to_string).collect();
-    Removal::Steps { work, steps }
+    work.decided = workloads
+        .iter()
+        .map(|workload| delete(workload).to_string())
+        .collect();
+    Removal::Delete { work, workloads }
 }
 
-/// The step that removes one workload.
 fn delete(workload: &Workload) -> Step {
     Step::Delete {
         ordinal: workload.ordinal,

@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use domain::app::AppSpec;
+use domain::app::STOP_GRACE;
 use domain::observation::{self, Workload};
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
@@ -14,7 +14,7 @@ use super::until;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::execute::{Template, execute};
+use crate::execute::delete;
 use crate::observe;
 use crate::store;
 
@@ -27,44 +27,38 @@ use crate::store;
 /// [`Error::OutOfReach`] if workloads are on members that do not answer; everything else is gone then.
 pub async fn remove(
     cluster: &Cluster,
-    spec: &AppSpec,
+    app: &str,
     tombstone: u64,
     work: (u64, Work),
     limit: Duration,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    let app = &spec.name;
     let give_up_at = until(limit);
     let (mut work_revision, mut work) = work;
     work.revision = tombstone;
-    let template = Template {
-        cluster,
-        spec,
-        needs_root_disk: false,
-    };
     loop {
         let world = observe::world(cluster).await?;
         let observation = observation::of_app(app, &world.seen, &world.members, &work);
         let now = clock::now();
-        let (next, steps) = match removal::decide(&observation, &work, now) {
-            Removal::Steps { work, steps } => (work, steps),
+        let (next, workloads) = match removal::decide(&observation, &work, now) {
+            Removal::Delete { work, workloads } => (work, workloads),
             Removal::Done => return store::clear(cluster, app, tombstone).await,
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
-                    app: app.clone(),
+                    app: app.to_owned(),
                     workloads: workloads.iter().map(whereabouts).collect(),
                 });
             }
         };
         if stop.is_cancelled() {
             return Err(Error::Stopped {
-                app: app.clone(),
+                app: app.to_owned(),
                 phase: "deleting",
             });
         }
         if now >= give_up_at {
             return Err(Error::TimedOut {
-                app: app.clone(),
+                app: app.to_owned(),
                 phase: "deleting",
                 limit,
             });
@@ -75,7 +69,9 @@ pub async fn remove(
             work = next;
         }
         let _turn = cluster.steps.acquire().await.ok();
-        let deletes = steps.iter().map(|step| execute(&template, step));
+        let deletes = workloads
+            .iter()
+            .map(|workload| delete(cluster, &workload.name, STOP_GRACE));
         for result in futures_util::future::join_all(deletes).await {
             result?;
         }

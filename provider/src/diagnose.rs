@@ -1,0 +1,140 @@
+//! Diagnostics: the only way out for errors.
+//!
+//! Before: `domain` found issues, or `reconcile` failed. After: OpenTofu shows them. A diagnostic lets the user finish
+//! alone: what was seen, what was expected, what to change. The chain of causes is printed once, here.
+
+use std::error::Error as _;
+
+use domain::entry::Refusal;
+use domain::issue::{Issue, Step};
+use reconcile::error::Error;
+use tfplugin::{Diagnostic, Diagnostics, Path};
+
+/// Every issue of a configuration, each at its attribute.
+pub(crate) fn issues(issues: &[Issue]) -> Diagnostics {
+    let diagnostic = |issue: &Issue| {
+        let diagnostic = Diagnostic::error(&issue.summary).detail(&issue.detail);
+        match issue.path.is_empty() {
+            true => diagnostic,
+            false => diagnostic.at(path(&issue.path)),
+        }
+    };
+    issues.iter().map(diagnostic).collect()
+}
+
+fn path(steps: &[Step]) -> Path {
+    steps.iter().fold(Path::root(), |path, step| match step {
+        Step::Attribute(name) => path.attr(*name),
+        Step::Key(key) => path.key(key),
+        Step::Index(index) => path.index(i64::try_from(*index).unwrap_or(i64::MAX)),
+    })
+}
+
+/// What went wrong with an app.
+pub(crate) fn app(doing: &str, name: &str, error: &Error) -> Diagnostic {
+    let summary = match error {
+        Error::RolloutFailed { failure, .. } => format!(
+            "The rollout of app {name} failed: generation {} is not healthy",
+            failure.record.generation
+        ),
+        Error::Refused {
+            refusal: Refusal::OtherOwner,
+            ..
+        } => {
+            format!("App {name} exists already and belongs to another configuration")
+        }
+        Error::Stopped { .. } => format!("{doing} app {name} was stopped"),
+        Error::TimedOut { .. } => format!("{doing} app {name} took too long"),
+        _ => format!("{doing} app {name} failed"),
+    };
+    Diagnostic::error(summary).detail(match hint(name, error) {
+        Some(hint) => format!("{}\n\n{hint}", seen(error)),
+        None => seen(error),
+    })
+}
+
+/// The message with its causes, as sentences.
+fn seen(error: &Error) -> String {
+    let mut text = match error {
+        Error::RolloutFailed { failure, .. } => format!(
+            "Candidate {} (image {}) failed: {}",
+            failure.candidate, failure.record.image, failure.record.error
+        ),
+        other => capitalised(&other.to_string()),
+    };
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    match text.ends_with(['.', '!', '?', '\n']) {
+        true => text,
+        false => text + ".",
+    }
+}
+
+/// What to do about it.
+fn hint(name: &str, error: &Error) -> Option<String> {
+    Some(match error {
+        Error::RolloutFailed { failure, .. } => match &failure.serving {
+            Some(serving) => format!(
+                "The candidate was removed, and {serving} goes on serving. Correct the image, the workload or the health \
+                 check and apply again, or declare what serves now to go back."
+            ),
+            None => "The candidate was removed, and nothing serves in its place. Correct the image, the workload or the \
+                     health check and apply again."
+                .to_owned(),
+        },
+        Error::Refused { refusal: Refusal::OtherOwner, .. } => format!(
+            "Nothing was changed. Choose another name; or, if this configuration is to take the app over, import it \
+             (with the address of this resource in place of ADDRESS) and apply again:\n\n  tofu import ADDRESS {name}"
+        ),
+        Error::Refused { refusal: Refusal::Gone, .. } => {
+            "It was removed outside of this configuration. Run `tofu plan` again to see it created.".to_owned()
+        }
+        Error::Overtaken { .. } => {
+            "Two applies of one app ran at the same time. Make sure that they share one state with locking, then \
+             apply again."
+                .to_owned()
+        }
+        Error::NoImage { written, .. } => format!(
+            "Expected an image of that alias or fingerprint. `incus image list` shows what is there; \
+             `incus image copy` brings one, with `--alias {written}` where it is to have that name. Nothing was changed."
+        ),
+        Error::Conflict { conflict, .. } => match &conflict.owner {
+            Some(owner) => format!(
+                "The instance belongs to app {owner:?}. It was left alone. Rename one of the two apps."
+            ),
+            None => "The instance was not made by this provider. It was left alone. Rename it, or rename the app."
+                .to_owned(),
+        },
+        Error::NoMember { .. } => {
+            "`incus cluster list` shows the members. Bring one back, or restore one that is evacuated, and apply again."
+                .to_owned()
+        }
+        Error::Stopped { .. } => "What was reached is kept. Apply again to go on from there.".to_owned(),
+        Error::TimedOut { .. } => {
+            "What was reached is kept, and the next apply goes on from there. To allow more time, raise the limit \
+             in `timeouts`."
+                .to_owned()
+        }
+        Error::OutOfReach { .. } => {
+            "Everything else of the app was removed. Bring the members back and run `tofu destroy` again, or remove \
+             dead ones for good with `incus cluster remove --force NAME`."
+                .to_owned()
+        }
+        Error::Incus(error) if error.is_unreachable() => {
+            "Expected an Incus server at one of the provider's `endpoints`. Nothing in the state was changed.".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,300 @@
+//! `homelab_app`: an app, its workloads, and its rollouts.
+//!
+//! ```text
+//! app.rs ──┬─> app/model.rs    what is declared            ─> domain::app::declared
+//!          ├─> app/schema.rs   every attribute, once
+//!          ├─> app/plan.rs     pure, from app/private.rs   ─> domain::rollout::forecast
+//!          ├─> app/change.rs   publish, converge, finish   ─> reconcile
+//!          └─> app/state.rs    what OpenTofu keeps
+//! ```
+//!
+//! Not here: any decision about workloads (`domain::rollout`), any request (`incus`).
+
+mod change;
+mod model;
+mod plan;
+mod private;
+mod schema;
+mod state;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::observation::{self, MemberStatus, Observation};
+use domain::rollout::phase::{self, Phase};
+use reconcile::store::AppRecord;
+use tfplugin::{
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
+    Plan, ReadRequest, ReadState, Resource, Schema, UpdateRequest, Value,
+};
+
+use crate::diagnose;
+use crate::session::{NoCluster, Session, Snapshot};
+use private::Private;
+
+// Model.
+
+/// The resource `homelab_app`.
+pub(crate) struct App {
+    session: Arc<Session>,
+}
+
+impl App {
+    /// Apps of the cluster that this session is configured for.
+    pub(crate) fn new(session: Arc<Session>) -> Self {
+        Self { session }
+    }
+}
+
+#[async_trait]
+impl Resource for App {
+    // Schema.
+
+    fn schema(&self) -> Schema {
+        schema::schema()
+    }
+
+    fn validate(&self, config: &Value, diagnostics: &mut Diagnostics) {
+        diagnostics.extend(diagnose::issues(&model::declared(config).check()));
+    }
+
+    // Plan.
+
+    fn plan(&self, plan: &mut Plan<'_>) {
+        plan::plan(plan);
+    }
+
+    // Create.
+
+    async fn create(&self, request: CreateRequest, call: &Call) -> Applied {
+        match self.session.cluster() {
+            Ok(cluster) => {
+                self.session.about_to_write().await;
+                change::create(&cluster, request, call).await
+            }
+            Err(none) => Applied::failed(Value::Null, none.diagnostic()),
+        }
+    }
+
+    // Read.
+
+    async fn read(&self, request: ReadRequest, _call: &Call) -> ReadState {
+        let mut read = ReadState {
+            state: request.current,
+            private: request.private,
+            diagnostics: Diagnostics::new(),
+        };
+        let cluster = match self.session.cluster() {
+            Ok(cluster) => cluster,
+            Err(NoCluster::NotKnownYet) => {
+                self.tell_unrefreshed(&mut read.diagnostics);
+                return read;
+            }
+            Err(none) => {
+                read.diagnostics.push(none.diagnostic());
+                return read;
+            }
+        };
+        let name = read
+            .state
+            .attr("name")
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        match self.session.snapshot(&cluster).await {
+            Ok(snapshot) => self.observe(&name, &snapshot, &mut read),
+            Err(error) => read
+                .diagnostics
+                .push(diagnose::app("Reading", &name, &error)),
+        }
+        read
+    }
+
+    // Update.
+
+    async fn update(&self, request: UpdateRequest, call: &Call) -> Applied {
+        // A plan that left the revision known has nothing for the cluster: only the state changes.
+        if !request.planned.attr("revision").is_unknown() {
+            return Applied::new(request.planned).private(request.private);
+        }
+        match self.session.cluster() {
+            Ok(cluster) => {
+                self.session.about_to_write().await;
+                change::update(&cluster, request, call).await
+            }
+            Err(none) => Applied::failed(request.prior, none.diagnostic()).private(request.private),
+        }
+    }
+
+    // Delete.
+
+    async fn delete(&self, request: DeleteRequest, call: &Call) -> Applied {
+        match self.session.cluster() {
+            Ok(cluster) => {
+                self.session.about_to_write().await;
+                change::delete(&cluster, request, call).await
+            }
+            Err(none) => Applied::failed(request.prior, none.diagnostic()).private(request.private),
+        }
+    }
+
+    // Import.
+
+    async fn import(&self, request: ImportRequest, _call: &Call) -> Imported {
+        match self.import_entry(&request.id).await {
+            Ok(state) => Imported {
+                state,
+                private: Vec::new(),
+                diagnostics: Diagnostics::new(),
+            },
+            Err(diagnostic) => Imported {
+                state: Value::Null,
+                private: Vec::new(),
+                diagnostics: diagnostic.into(),
+            },
+        }
+    }
+}
+
+impl App {
+    /// Refreshes what is computed from one snapshot; what is declared stays as it was.
+    fn observe(&self, name: &str, snapshot: &Snapshot, read: &mut ReadState) {
+        let nothing = AppRecord::default();
+        let record = snapshot.fleet.get(name).unwrap_or(&nothing);
+        let world = &snapshot.world;
+        let observation = observation::of_app(name, &world.seen, &world.members, &record.work);
+        self.tell_of_dead_members(&observation, &mut read.diagnostics);
+        let Some(entry) = &record.entry else {
+            match observation.workloads.is_empty() {
+                true => read.state = Value::Null,
+                false => read.diagnostics.push(lost_entry(name, &observation)),
+            }
+            return;
+        };
+        if entry.deleted.is_some() && observation.workloads.is_empty() {
+            read.state = Value::Null;
+            return;
+        }
+        let owner = read.state.attr("owner").as_str().unwrap_or_default();
+        if !owner.is_empty() && owner != entry.owner {
+            read.diagnostics.push(other_owner(name));
+            return;
+        }
+        let phase = match (&entry.deleted, &entry.spec) {
+            (Some(_), _) => Phase::Deleting,
+            (None, Some(spec)) => phase::of(spec, &observation, &record.work, snapshot.at),
+            (None, None) => Phase::Unknown,
+        };
+        let before = read.state.attr("workloads").clone();
+        let workloads = state::workloads(&observation, &BTreeMap::new(), &before);
+        read.state.set_attr("workloads", workloads);
+        read.state.set_attr("phase", phase.word());
+        read.state.set_attr("revision", entry.revision);
+        read.state.set_attr("executor", entry.executor.word());
+        read.state
+            .set_attr("last_error", state::last_error(&record.work));
+        read.private = Private::new(name, record, &observation, snapshot.at).write();
+    }
+
+    /// The whole object, as it was when it last converged.
+    async fn import_entry(&self, id: &str) -> Result<Value, Diagnostic> {
+        let refused = |detail: String| {
+            Diagnostic::error(format!("App {id} cannot be imported")).detail(detail)
+        };
+        if id.contains('=') {
+            return Err(refused(
+                "Taking over instances that were made by hand is not supported yet. Expected the name of an app that this \
+                 provider has made."
+                    .to_owned(),
+            ));
+        }
+        let cluster = self.session.cluster().map_err(NoCluster::diagnostic)?;
+        let snapshot = self.session.snapshot(&cluster).await;
+        let snapshot = snapshot.map_err(|error| diagnose::app("Importing", id, &error))?;
+        let entry = snapshot
+            .fleet
+            .get(id)
+            .and_then(|record| record.entry.as_ref());
+        let Some(entry) = entry.filter(|entry| entry.deleted.is_none()) else {
+            return Err(refused(format!(
+                "The fleet project {:?} has no app of this name. Expected the `name` of an app.",
+                cluster.fleet_project
+            )));
+        };
+        let Some(applied) = &entry.applied else {
+            return Err(refused(
+                "Its first apply never finished. Nothing needs to be imported: apply the configuration, which takes up \
+                 what is there."
+                    .to_owned(),
+            ));
+        };
+        let mut object = state::from_declaration(&schema::schema(), &applied.declaration);
+        object.set_attr("owner", entry.owner.as_str());
+        object.set_attr("rollout_steps", schema::no_steps());
+        if let Some(spec) = &entry.spec {
+            object.set_attr("update_strategy", spec.r#type.update_strategy());
+            object.set_attr("image_digest", Value::from(spec.image.digest.as_deref()));
+        }
+        Ok(object)
+    }
+
+    fn tell_unrefreshed(&self, diagnostics: &mut Diagnostics) {
+        if self.session.first_time("unrefreshed") {
+            diagnostics.push(
+                Diagnostic::warning("Apps are shown as they were last seen").detail(
+                    "The provider's endpoints are not known before the apply, so nothing could be read from the cluster.",
+                ),
+            );
+        }
+    }
+
+    /// A single dead member is a warning: its workloads keep their last known values, and everything else is planned.
+    fn tell_of_dead_members(&self, observation: &Observation, diagnostics: &mut Diagnostics) {
+        for member in &observation.members {
+            let offline = member.status == MemberStatus::Offline;
+            if offline && self.session.first_time(&format!("offline {}", member.name)) {
+                diagnostics.push(
+                    Diagnostic::warning(format!("Member {} is offline", member.name)).detail(
+                        "Stateless workloads on it come up on other members with the next apply. Check the machine, or remove \
+                         it for good with `incus cluster remove --force` if it will not come back.",
+                    ),
+                );
+            }
+        }
+        let unknown = observation
+            .workloads
+            .iter()
+            .filter(|workload| workload.status == observation::Status::Unknown);
+        for member in unknown.filter_map(|workload| workload.member.as_ref()) {
+            if self.session.first_time(&format!("silent {member}")) {
+                diagnostics.push(
+                    Diagnostic::warning(format!("Member {member} does not answer")).detail(
+                        "Its workloads are shown as they were last seen. Incus will say within seconds whether it is offline; \
+                         plan again then.",
+                    ),
+                );
+            }
+        }
+    }
+}
+
+fn lost_entry(name: &str, observation: &Observation) -> Diagnostic {
+    let workloads: Vec<&str> = observation
+        .workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
+    Diagnostic::error(format!("The fleet store has lost app {name}")).detail(format!(
+        "There is no entry `app.{name}.r…` in the fleet project, but these workloads carry its keys: {}. Expected both or \
+         none. Restore the profiles of the fleet project, or delete these instances to have the app created anew.",
+        workloads.join(", ")
+    ))
+}
+
+fn other_owner(name: &str) -> Diagnostic {
+    Diagnostic::warning(format!("App {name} belongs to another configuration")).detail(format!(
+        "It was destroyed and made again, or taken over. This configuration can neither change nor destroy it: remove it \
+         from this state (`tofu state rm`), or import it again as {name}."
+    ))
+}

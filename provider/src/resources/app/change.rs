@@ -1,0 +1,380 @@
+//! Changes of `homelab_app`: publish a revision, let it converge, write down that it did.
+//!
+//! Before: an apply. After: `reconcile`. Nothing is lost: as soon as the first revision is won there is a state, and an
+//! update that fails keeps the old one.
+
+use std::collections::BTreeMap;
+
+use core::time::Duration;
+
+use domain::app::AppSpec;
+use domain::app::declared::NotASpec;
+use domain::entry::{self, Applied as Marks, Entry, Executor};
+use domain::observation::{self, Observation};
+use domain::rollout::phase::{self, Phase};
+use reconcile::cluster::Cluster;
+use reconcile::error::Error;
+use reconcile::rollout::{self, Converged, Rollout};
+use reconcile::store::{self, AppRecord};
+use reconcile::{clock, observe};
+use tfplugin::{
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
+    Value,
+};
+
+use super::model::declared;
+use super::private::Private;
+use super::state;
+use crate::diagnose;
+
+/// How long a create, an update or a destroy may take unless the user says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Creates an app.
+pub(super) async fn create(cluster: &Cluster, request: CreateRequest, call: &Call) -> Applied {
+    let name = name_of(&request.planned);
+    let fail =
+        |error: &Error| Applied::failed(Value::Null, diagnose::app("Creating", &name, error));
+    let owner = match new_owner() {
+        Ok(owner) => owner,
+        Err(diagnostic) => return Applied::failed(Value::Null, diagnostic),
+    };
+    let published = match publish_new(cluster, &request, &owner).await {
+        Ok(published) => published,
+        Err(Wrong::Reconcile(error)) => return fail(&error),
+        Err(Wrong::Declaration(diagnostics)) => {
+            return Applied {
+                state: Value::Null,
+                private: Vec::new(),
+                diagnostics,
+            };
+        }
+    };
+    // From here on there is something in the cluster, so there is a state, whatever happens.
+    let mut state = request.planned.clone();
+    state.set_attr("owner", owner);
+    let limit = Timeouts::from(request.planned.attr("timeouts")).create;
+    match published.converge(cluster, limit, call, &state).await {
+        Ok(end) => published.succeeded(state, end),
+        Err(error) => {
+            published
+                .created_in_part(cluster, state, &name, &error)
+                .await
+        }
+    }
+}
+
+/// Changes an app.
+pub(super) async fn update(cluster: &Cluster, request: UpdateRequest, call: &Call) -> Applied {
+    let name = name_of(&request.prior);
+    let failed = |diagnostics: Diagnostics| Applied {
+        state: request.prior.clone(),
+        private: request.private.clone(),
+        diagnostics,
+    };
+    let published = match publish_change(cluster, &request).await {
+        Ok(published) => published,
+        Err(Wrong::Reconcile(error)) => {
+            return failed(diagnose::app("Updating", &name, &error).into());
+        }
+        Err(Wrong::Declaration(diagnostics)) => return failed(diagnostics),
+    };
+    let limit = Timeouts::from(request.planned.attr("timeouts")).update;
+    match published
+        .converge(cluster, limit, call, &request.planned)
+        .await
+    {
+        Ok(end) => published.succeeded(request.planned.clone(), end),
+        // The old values stay, so the next plan is not empty.
+        Err(error) => failed(diagnose::app("Updating", &name, &error).into()),
+    }
+}
+
+/// Destroys an app: a tombstone first, so that nobody creates anything any more, then the workloads.
+pub(super) async fn delete(cluster: &Cluster, request: DeleteRequest, call: &Call) -> Applied {
+    let name = name_of(&request.prior);
+    match remove(cluster, &request.prior, &name, call).await {
+        Ok(diagnostics) => Applied {
+            state: Value::Null,
+            private: Vec::new(),
+            diagnostics,
+        },
+        Err(error) => Applied::failed(request.prior, diagnose::app("Destroying", &name, &error))
+            .private(request.private),
+    }
+}
+
+/// Why nothing was published.
+enum Wrong {
+    Declaration(Diagnostics),
+    Reconcile(Error),
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Wrong::Reconcile(error)
+    }
+}
+
+/// A revision that was won, on its way.
+struct Published {
+    entry: Entry,
+    spec: AppSpec,
+    architecture: Option<String>,
+    before: AppRecord,
+}
+
+/// The end of a successful rollout.
+struct End {
+    converged: Converged,
+    marks: Marks,
+}
+
+async fn publish_new(
+    cluster: &Cluster,
+    request: &CreateRequest,
+    owner: &str,
+) -> Result<Published, Wrong> {
+    let spec = spec_of(&request.config)?;
+    let mut fleet = store::snapshot(cluster).await?;
+    let before = fleet.remove(&spec.name).unwrap_or_default();
+    let admitted = entry::admit_create(before.entry.as_ref());
+    let revision = admitted.map_err(|refusal| refused(&spec, refusal))?;
+    let (spec, architecture) = rollout::pin(cluster, &spec, None).await?;
+    let entry = Entry {
+        revision,
+        spec: Some(spec.clone()),
+        owner: owner.to_owned(),
+        created: None,
+        applied: None,
+        executor: Executor::Provider,
+        deleted: None,
+    };
+    store::publish(cluster, &spec.name, &entry).await?;
+    // Tombstones of others are swept in passing; whoever writes next tries again.
+    let _ = store::sweep(cluster, &fleet, clock::now()).await;
+    Ok(Published {
+        entry,
+        spec,
+        architecture,
+        before,
+    })
+}
+
+async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Published, Wrong> {
+    let mut spec = spec_of(&request.config)?;
+    let owner = request.prior.attr("owner").as_str().unwrap_or_default();
+    let mut fleet = store::snapshot(cluster).await?;
+    let before = fleet.remove(&spec.name).unwrap_or_default();
+    let admitted = entry::admit_change(before.entry.as_ref(), owner);
+    let revision = admitted.map_err(|refusal| refused(&spec, refusal))?;
+    // What the plan left known is what the image stands for; otherwise it is looked up now.
+    spec.image.digest = request
+        .planned
+        .attr("image_digest")
+        .as_str()
+        .map(str::to_owned);
+    let (spec, architecture) = match spec.image.digest {
+        Some(_) => (spec, None),
+        None => rollout::pin(cluster, &spec, None).await?,
+    };
+    let previous = before.entry.as_ref();
+    let entry = Entry {
+        revision,
+        spec: Some(spec.clone()),
+        owner: owner.to_owned(),
+        created: previous.and_then(|entry| entry.created),
+        applied: previous.and_then(|entry| entry.applied.clone()),
+        executor: Executor::Provider,
+        deleted: None,
+    };
+    store::publish(cluster, &spec.name, &entry).await?;
+    let _ = store::sweep(cluster, &fleet, clock::now()).await;
+    Ok(Published {
+        entry,
+        spec,
+        architecture,
+        before,
+    })
+}
+
+impl Published {
+    /// Lets the revision converge and marks it; `.created` and `.applied` are the last write.
+    async fn converge(
+        &self,
+        cluster: &Cluster,
+        limit: Option<Duration>,
+        call: &Call,
+        planned: &Value,
+    ) -> Result<End, Error> {
+        let rollout = Rollout {
+            cluster,
+            spec: &self.spec,
+            architecture: self.architecture.clone(),
+            revision: self.entry.revision,
+            work: self.before.work.clone(),
+            work_revision: self.before.work_revision,
+            limit: limit.unwrap_or(DEFAULT_TIMEOUT),
+            stop: call.stop_token(),
+        };
+        let converged = rollout.converge().await?;
+        let marks = Marks {
+            revision: self.entry.revision,
+            declaration: state::declaration(planned),
+        };
+        let created = self.entry.created.unwrap_or_else(clock::now);
+        store::finish(cluster, &self.spec.name, &marks, created).await?;
+        Ok(End { converged, marks })
+    }
+
+    /// The state after a success: as planned, with what was unknown filled in.
+    fn succeeded(&self, state: Value, end: End) -> Applied {
+        let converged = &end.converged;
+        let state = self.completed(
+            state,
+            &converged.observation,
+            &converged.addresses,
+            Phase::Serving,
+        );
+        let record = AppRecord {
+            entry: Some(Entry {
+                applied: Some(end.marks),
+                ..self.entry.clone()
+            }),
+            work: converged.work.clone(),
+            work_revision: 0,
+        };
+        let now = clock::now();
+        let private = Private::new(&self.spec.name, &record, &converged.observation, now);
+        Applied::new(state).private(private.write())
+    }
+
+    /// The state after a create that did not get to its end: an error, with everything that exists.
+    async fn created_in_part(
+        &self,
+        cluster: &Cluster,
+        state: Value,
+        name: &str,
+        error: &Error,
+    ) -> Applied {
+        let mut work = self.before.work.clone();
+        let mut observation = Observation::default();
+        if let Ok(world) = observe::world(cluster).await {
+            if let Ok(fleet) = store::snapshot(cluster).await {
+                work = fleet
+                    .get(name)
+                    .map(|record| record.work.clone())
+                    .unwrap_or_default();
+            }
+            observation = observation::of_app(name, &world.seen, &world.members, &work);
+        }
+        let phase = phase::of(&self.spec, &observation, &work, clock::now());
+        let mut state = self.completed(state, &observation, &BTreeMap::new(), phase);
+        state.set_attr("last_error", state::last_error(&work));
+        Applied::failed(state, diagnose::app("Creating", name, error))
+    }
+
+    fn completed(
+        &self,
+        mut state: Value,
+        observation: &Observation,
+        addresses: &BTreeMap<String, Vec<String>>,
+        phase: Phase,
+    ) -> Value {
+        let workloads = state::workloads(observation, addresses, &Value::Null);
+        state.set_attr("workloads", workloads);
+        state.set_attr("phase", phase.word());
+        state.set_attr("revision", self.entry.revision);
+        state.set_attr("last_error", Value::Null);
+        state.set_attr("update_strategy", self.spec.r#type.update_strategy());
+        state.set_attr(
+            "image_digest",
+            Value::from(self.spec.image.digest.as_deref()),
+        );
+        if state.attr("rollout_steps").is_unknown() {
+            state.set_attr("rollout_steps", super::schema::no_steps());
+        }
+        state
+    }
+}
+
+async fn remove(
+    cluster: &Cluster,
+    prior: &Value,
+    name: &str,
+    call: &Call,
+) -> Result<Diagnostics, Error> {
+    let mut fleet = store::snapshot(cluster).await?;
+    let record = fleet.remove(name).unwrap_or_default();
+    let Some(entry) = &record.entry else {
+        return Ok(Diagnostics::new());
+    };
+    if Some(entry.owner.as_str()) != prior.attr("owner").as_str() {
+        return Ok(forgotten(name).into());
+    }
+    let limit = Timeouts::from(prior.attr("timeouts"))
+        .delete
+        .unwrap_or(DEFAULT_TIMEOUT);
+    let tombstone = match entry.deleted {
+        // A destroy that was cut off goes on.
+        Some(_) => entry.revision,
+        None => bury(cluster, name, entry).await?,
+    };
+    let work = (record.work_revision, record.work.clone());
+    rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
+    let _ = store::sweep(cluster, &fleet, clock::now()).await;
+    Ok(Diagnostics::new())
+}
+
+async fn bury(cluster: &Cluster, name: &str, entry: &Entry) -> Result<u64, Error> {
+    let tombstone = Entry {
+        revision: entry.revision + 1,
+        deleted: Some(clock::now()),
+        ..entry.clone()
+    };
+    store::publish(cluster, name, &tombstone).await?;
+    Ok(tombstone.revision)
+}
+
+fn forgotten(name: &str) -> Diagnostic {
+    Diagnostic::warning(format!("App {name} was not destroyed, because it belongs to another configuration"))
+        .detail("It was made again or taken over since this state was written. It is forgotten here and left alone there.")
+}
+
+/// Everything is known in an apply, and was checked before; it is checked again rather than believed.
+fn spec_of(config: &Value) -> Result<AppSpec, Wrong> {
+    declared(config).spec().map_err(|error| {
+        Wrong::Declaration(match error {
+            NotASpec::Refused(issues) => diagnose::issues(&issues),
+            NotASpec::Unknown => Diagnostic::error(
+                "The declaration of an app is not known at apply",
+            )
+            .detail(
+                "OpenTofu sent unknown values where it promises known ones. Please report this.",
+            )
+            .into(),
+        })
+    })
+}
+
+fn refused(spec: &AppSpec, refusal: entry::Refusal) -> Error {
+    Error::Refused {
+        app: spec.name.clone(),
+        refusal,
+    }
+}
+
+fn name_of(object: &Value) -> String {
+    object.attr("name").as_str().unwrap_or_default().to_owned()
+}
+
+/// A random id: two configurations that declare the same app must never look alike.
+fn new_owner() -> Result<String, Diagnostic> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Diagnostic::error("No random numbers are to be had").detail(format!(
+            "The operating system refused them: {error}. An app needs an id of its own."
+        ))
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

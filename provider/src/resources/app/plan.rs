@@ -1,0 +1,120 @@
+//! The plan of `homelab_app`: a pure function of configuration, prior state and private state.
+//!
+//! Before: `tfplugin` has applied the rules of the schema, which leaves the computed attributes as they were. After:
+//! OpenTofu shows `rollout_steps`. It is called twice, in plan and in apply, and both answers must agree: time is the
+//! moment of the last Read.
+
+use domain::app::AppSpec;
+use domain::app::declared::NotASpec;
+use domain::moment::Moment;
+use domain::observation::Observation;
+use domain::rollout::forecast;
+use domain::rollout::phase::{self, Phase};
+use domain::work::Work;
+use tfplugin::{Plan, Value};
+
+use super::model::declared;
+use super::private::Private;
+use super::schema::no_steps;
+use crate::diagnose;
+
+/// What every change makes unknown, as a whole.
+const CHANGING: [&str; 4] = ["workloads", "phase", "revision", "last_error"];
+
+/// Completes a plan.
+pub(super) fn plan(plan: &mut Plan<'_>) {
+    if plan.is_destroy() {
+        return;
+    }
+    let spec = match declared(plan.config).spec() {
+        Ok(spec) => Some(spec),
+        Err(NotASpec::Unknown) => None,
+        Err(NotASpec::Refused(issues)) => {
+            plan.diagnostics.extend(diagnose::issues(&issues));
+            return;
+        }
+    };
+    if plan.is_create() {
+        plan_create(plan, spec.as_ref());
+    } else {
+        plan_update(plan, spec);
+    }
+}
+
+/// There was no Read before a create, so the steps are those for an empty fleet.
+fn plan_create(plan: &mut Plan<'_>, spec: Option<&AppSpec>) {
+    plan.set("executor", "provider");
+    let Some(spec) = spec else { return };
+    plan.set("update_strategy", spec.r#type.update_strategy());
+    let nothing = Observation::default();
+    let steps = forecast::steps(spec, &nothing, &Work::default(), Moment(0));
+    plan.set("rollout_steps", texts(steps));
+}
+
+fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
+    let prior = declared(plan.prior).spec().ok();
+    let private = Private::read(&plan.private);
+    let Some(spec) = spec else {
+        change(plan, Value::Unknown);
+        plan.set_unknown("image_digest");
+        return;
+    };
+    let new_image =
+        prior.as_ref().map(|prior| &prior.image.reference) != Some(&spec.image.reference);
+    let same = prior.is_some_and(|prior| prior.declares_same(&spec));
+    let spec = pinned(spec, plan.prior, new_image);
+    if same
+        && private
+            .as_ref()
+            .is_none_or(|seen| nothing_to_do(&spec, seen))
+    {
+        return;
+    }
+    let steps = match private {
+        Some(seen) => forecast::steps(&spec, &seen.observation, &seen.work, seen.at),
+        // The cache was lost and no Read has filled it since (`-refresh=false`): the steps cannot be told.
+        None => return change(plan, Value::Unknown),
+    };
+    change(plan, texts(steps));
+    if new_image {
+        plan.set_unknown("image_digest");
+    }
+}
+
+/// The declaration with the digest that it already stands for, unless another image is declared.
+fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool) -> AppSpec {
+    if !new_image {
+        spec.image.digest = prior.attr("image_digest").as_str().map(str::to_owned);
+    }
+    spec
+}
+
+/// The fleet holds what is declared, it has converged, and the workloads are as they should be.
+fn nothing_to_do(spec: &AppSpec, seen: &Private) -> bool {
+    let published = seen
+        .spec
+        .as_ref()
+        .is_some_and(|published| published.declares_same(spec));
+    let converged = seen.applied_revision == seen.revision;
+    let as_declared = match phase::of(spec, &seen.observation, &seen.work, seen.at) {
+        Phase::Serving => true,
+        // Only members that do not answer could tell; a dead member is a warning, not a change.
+        Phase::Unknown => forecast::steps(spec, &seen.observation, &seen.work, seen.at).is_empty(),
+        _ => false,
+    };
+    published && converged && as_declared
+}
+
+fn change(plan: &mut Plan<'_>, steps: Value) {
+    for name in CHANGING {
+        plan.set_unknown(name);
+    }
+    plan.set("rollout_steps", steps);
+}
+
+fn texts(steps: Vec<String>) -> Value {
+    match steps.is_empty() {
+        true => no_steps(),
+        false => Value::List(steps.into_iter().map(Value::from).collect()),
+    }
+}

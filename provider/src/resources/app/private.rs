@@ -1,0 +1,76 @@
+//! The private state of `homelab_app`: what a Read has seen and a plan needs, so that plans need no requests.
+//!
+//! Before: a Read, or the end of an apply. After: `app/plan.rs`. It is a cache that OpenTofu sometimes loses: every
+//! reader copes with an empty one.
+
+use domain::app::AppSpec;
+use domain::moment::Moment;
+use domain::observation::Observation;
+use domain::work::Work;
+use reconcile::store::AppRecord;
+use serde::{Deserialize, Serialize};
+
+/// What was seen.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Private {
+    /// The highest revision.
+    pub(super) revision: u64,
+    /// The revision that last converged; lower than `revision` after a failure.
+    pub(super) applied_revision: u64,
+    /// What the highest revision declares.
+    pub(super) spec: Option<AppSpec>,
+    /// The workloads.
+    pub(super) observation: Observation,
+    /// The record of the executor.
+    pub(super) work: Work,
+    /// When it was seen.
+    pub(super) at: Moment,
+}
+
+impl Private {
+    /// What is kept of one look at an app.
+    pub(super) fn new(
+        app: &str,
+        record: &AppRecord,
+        observation: &Observation,
+        at: Moment,
+    ) -> Self {
+        let entry = record.entry.as_ref();
+        let applied = entry.and_then(|entry| entry.applied.as_ref());
+        Self {
+            revision: entry.map_or(0, |entry| entry.revision),
+            applied_revision: applied.map_or(0, |applied| applied.revision),
+            spec: entry.and_then(|entry| entry.spec.clone()),
+            observation: for_plans(app, observation),
+            work: record.work.clone(),
+            at,
+        }
+    }
+
+    /// Reads it back; nothing if it was lost.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// As bytes; what cannot be written is as good as lost.
+    pub(super) fn write(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// A plan names no members, so it needs none; of the foreign names only those that could be in the way matter.
+fn for_plans(app: &str, observation: &Observation) -> Observation {
+    let mut kept = Observation {
+        workloads: observation.workloads.clone(),
+        foreign: observation.foreign.clone(),
+        unclear: observation.unclear.clone(),
+        ..Observation::default()
+    };
+    let in_the_way = |name: &str| {
+        name.strip_prefix(app)
+            .is_some_and(|rest| rest.starts_with('-'))
+    };
+    kept.foreign.retain(|name, _| in_the_way(name));
+    kept.unclear.retain(|name| in_the_way(name));
+    kept
+}

@@ -1,0 +1,161 @@
+//! The schema of `homelab_app`: every attribute, described once; wire schema and pages come from here.
+//!
+//! Before and after: `tfplugin`. All structures are nested attributes, keyed things are maps.
+
+use tfplugin::{Attribute, Schema, Type, Value, same_duration, timeouts_attribute};
+
+/// The schema.
+pub(super) fn schema() -> Schema {
+    Schema::new(
+        0,
+        "Manages an app: one or more workloads that run the same image, replaced generation by generation.\n\n\
+         A change of the image, the workload or the health check starts a new generation beside the old one. It is \
+         promoted when it has been healthy for `min_healthy_time` without a break; the old generation serves until then, \
+         and goes on serving if the new one fails. `tofu plan` lists the steps in `rollout_steps`.\n\n\
+         OpenTofu silently drops attributes that it does not know inside of `image`, `workload`, `health` and `timeouts`: \
+         check the spelling there.",
+    )
+    .attributes(inputs().into_iter().chain(outputs()))
+}
+
+fn inputs() -> Vec<Attribute> {
+    vec![
+        Attribute::string("name").required().replace().describe(
+            "The name of the app, unique in the fleet: a hostname label of at most 48 characters.",
+        ),
+        Attribute::string("type").required().replace_from_known().describe(
+            "The type of the app, which decides how a new generation takes over. `generic-stateless`: workloads that keep \
+             nothing; the new generation comes up beside the old one.",
+        ),
+        Attribute::string("replicas").required().describe(
+            "How many workloads run: a whole number from 1 to 999. There is no default.",
+        ),
+        image(),
+        workload(),
+        health(),
+        Attribute::single("on_destroy", [Attribute::bool("delete_volumes").optional().describe(
+            "Whether volumes are deleted with the app. Stateless apps have none, so it changes nothing for them.",
+        )])
+        .optional()
+        .describe("What happens to data when the app is destroyed."),
+        timeouts_attribute(&["create", "update", "delete"]),
+    ]
+}
+
+fn image() -> Attribute {
+    Attribute::single("image", [
+        Attribute::string("alias").optional().describe(
+            "The image by a name in the cluster's own images. It is looked up when it is declared; an alias that moves \
+             later changes nothing until another image is declared.",
+        ),
+        Attribute::string("fingerprint").optional().describe(
+            "The image by content: the fingerprint, or its first 12 digits or more.",
+        ),
+        Attribute::string("server").optional().describe("Not supported yet; leave it out."),
+        Attribute::string("protocol").optional().describe("Not supported yet; leave it out."),
+        Attribute::string("track").optional().describe("`pinned`, which is also the default."),
+    ])
+    .required()
+    .describe("What the workloads start from: exactly one of `alias` and `fingerprint`.")
+}
+
+fn workload() -> Attribute {
+    Attribute::single("workload", [
+        Attribute::string("kind").optional().describe("`container` (the default) or `vm`."),
+        Attribute::map("config", Type::String).optional().describe(
+            "Incus configuration keys, such as `limits.memory`.",
+        ),
+        Attribute::map("devices", Type::map(Type::String)).optional().describe(
+            "Incus devices by name. A root disk on the provider's `storage_pool` is added if neither this nor a profile \
+             brings one.",
+        ),
+        Attribute::list("profiles", Type::String).optional().describe(
+            "Incus profiles in order; unset, it is `default`.",
+        ),
+        Attribute::map("environment", Type::String).optional().describe(
+            "Environment variables of the workload.",
+        ),
+    ])
+    .optional()
+    .describe("What the Incus instances look like.")
+}
+
+fn health() -> Attribute {
+    Attribute::single("health", [
+        Attribute::single("check", [
+            Attribute::single("running", []).optional().describe("Healthy while the instance runs: `{}`."),
+            Attribute::single("exec", [
+                Attribute::list("command", Type::String).required().describe(
+                    "Program and arguments, run inside of the workload; ending with 0 is healthy.",
+                ),
+                duration("timeout").describe("How long it may run; longer is unhealthy. `5s` if unset."),
+            ])
+            .optional()
+            .describe("Healthy when a command says so. It needs `timeout` inside of the workload."),
+        ])
+        .optional()
+        .describe("How to tell whether a workload is healthy: exactly one; `running = {}` if unset."),
+        duration("min_healthy_time").describe(
+            "How long a new generation must stay healthy without a break before it is promoted; `30s` if unset.",
+        ),
+        duration("healthy_deadline").describe(
+            "How long that may take; a generation that does not make it is removed. `10m` if unset.",
+        ),
+    ])
+    .optional()
+    .describe("When a new generation is good.")
+}
+
+fn duration(name: &str) -> Attribute {
+    Attribute::string(name)
+        .optional()
+        .same_meaning(same_duration)
+}
+
+fn outputs() -> Vec<Attribute> {
+    let computed = |attribute: Attribute| attribute.computed().keep_prior();
+    vec![
+        computed(Attribute::string("owner")).describe(
+            "The id under which this configuration owns the app in the fleet.",
+        ),
+        computed(Attribute::string("update_strategy")).describe(
+            "How a new generation takes over, given by the type: `blue-green`.",
+        ),
+        computed(Attribute::string("executor")).describe("Who takes the steps: `provider`."),
+        computed(Attribute::number("revision")).describe("The revision of the app in the fleet store."),
+        computed(Attribute::string("phase")).describe(
+            "Where the rollout is: `serving`, `starting`, `soaking`, `promoting`, `draining`, `reverting`, `degraded`, \
+             `unknown` or `deleting`.",
+        ),
+        computed(Attribute::string("last_error")).describe(
+            "Why the last rollout failed, with the last output of the candidate; null after a success.",
+        ),
+        computed(Attribute::string("image_digest")).describe(
+            "The full fingerprint that `image` stood for when it was declared.",
+        ),
+        computed(Attribute::list("rollout_steps", Type::String)).describe(
+            "The steps of the last change, as its plan showed them.",
+        ),
+        computed(Attribute::nested_map("workloads", [
+            Attribute::string("instance").computed().describe("The name of the Incus instance."),
+            Attribute::number("generation").computed().describe("Its generation."),
+            Attribute::string("member").computed().describe(
+                "The cluster member that it is on; null where Incus is not clustered.",
+            ),
+            Attribute::string("image").computed().describe("Its image as it was declared."),
+            Attribute::string("status").computed().describe(
+                "`running`, `stopped`, `other`, `evacuated`, `unknown` (its member does not answer) or `lost` (its member \
+                 is offline).",
+            ),
+            Attribute::list("addresses", Type::String).computed().describe(
+                "Its addresses at the end of the last apply.",
+            ),
+        ]))
+        .describe("What serves, by ordinal."),
+    ]
+}
+
+/// The value of an unset list of steps.
+pub(super) fn no_steps() -> Value {
+    Value::List(Vec::new())
+}

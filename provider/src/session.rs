@@ -1,0 +1,138 @@
+//! The session: what one provider process shares between its resources.
+//!
+//! Before: `provider.rs` has read the configuration. After: the resources ask for the cluster, and for one snapshot of
+//! it. Nothing is opened before the first use, so a configuration without apps needs no Incus.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::moment::Moment;
+use reconcile::cluster::Cluster;
+use reconcile::observe::{self, World};
+use reconcile::store::{self, AppRecord};
+use reconcile::{clock, error::Error};
+use tfplugin::Diagnostic;
+
+/// Shared by all resources of one provider process.
+#[derive(Default)]
+pub(crate) struct Session {
+    configured: Mutex<Configured>,
+    snapshot: tokio::sync::Mutex<Cache>,
+    told: Mutex<BTreeSet<String>>,
+}
+
+/// How far the configuration is known.
+#[derive(Clone, Default)]
+pub(crate) enum Configured {
+    /// Not yet.
+    #[default]
+    No,
+    /// Its endpoints come from something that does not exist yet.
+    Unknown,
+    /// This is it.
+    Yes(Cluster),
+}
+
+/// Why there is no cluster to talk to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoCluster {
+    /// The provider was never configured.
+    NotConfigured,
+    /// Its endpoints are not known yet.
+    NotKnownYet,
+}
+
+/// What Incus and the fleet store showed at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// The fleet store.
+    pub(crate) fleet: BTreeMap<String, AppRecord>,
+    /// Instances and members.
+    pub(crate) world: World,
+    /// When.
+    pub(crate) at: Moment,
+}
+
+/// One snapshot serves all Reads of a process until its first write.
+#[derive(Default)]
+enum Cache {
+    #[default]
+    Empty,
+    Kept(Result<Arc<Snapshot>, Arc<Error>>),
+    Off,
+}
+
+impl Session {
+    /// Takes over a configuration.
+    pub(crate) fn configure(&self, configured: Configured) {
+        *self
+            .configured
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = configured;
+    }
+
+    /// The cluster of the configuration.
+    pub(crate) fn cluster(&self) -> Result<Cluster, NoCluster> {
+        match &*self
+            .configured
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            Configured::Yes(cluster) => Ok(cluster.clone()),
+            Configured::Unknown => Err(NoCluster::NotKnownYet),
+            Configured::No => Err(NoCluster::NotConfigured),
+        }
+    }
+
+    /// The shared snapshot: a constant number of requests, however many resources ask.
+    pub(crate) async fn snapshot(&self, cluster: &Cluster) -> Result<Arc<Snapshot>, Arc<Error>> {
+        let mut cache = self.snapshot.lock().await;
+        match &*cache {
+            Cache::Kept(kept) => kept.clone(),
+            Cache::Off => take(cluster).await.map(Arc::new).map_err(Arc::new),
+            Cache::Empty => {
+                // A failure is kept too: a hundred Reads must not wait for a dead endpoint one after the other.
+                let taken = take(cluster).await.map(Arc::new).map_err(Arc::new);
+                *cache = Cache::Kept(taken.clone());
+                taken
+            }
+        }
+    }
+
+    /// Something is about to be written: from now on every snapshot is a new one.
+    pub(crate) async fn about_to_write(&self) {
+        *self.snapshot.lock().await = Cache::Off;
+    }
+
+    /// Whether `what` is told for the first time; a warning appears once in a plan.
+    pub(crate) fn first_time(&self, what: &str) -> bool {
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(what.to_owned())
+    }
+}
+
+/// Reads the fleet store and Incus side by side.
+async fn take(cluster: &Cluster) -> Result<Snapshot, Error> {
+    let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
+    Ok(Snapshot {
+        fleet,
+        world,
+        at: clock::now(),
+    })
+}
+
+impl NoCluster {
+    /// What to tell the user.
+    pub(crate) fn diagnostic(self) -> Diagnostic {
+        match self {
+            NoCluster::NotConfigured => Diagnostic::error("The provider is not configured")
+                .detail("An app needs a cluster. Expected a `provider \"homelab\"` block whose configuration is valid."),
+            NoCluster::NotKnownYet => Diagnostic::error("The provider's endpoints are not known yet").detail(
+                "The `endpoints` of the provider block come from a value that does not exist yet, and this step needs \
+                 them. Apply what they come from first, with `-target` or `-exclude`.",
+            ),
+        }
+    }
+}

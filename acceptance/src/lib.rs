@@ -6,11 +6,15 @@
 //!   tofu.rs        which OpenTofu runs; workspace.rs: the directory of one scenario, and its plan, apply, destroy
 //!   proxy.rs       stands before an Incus socket: records, and kills the process under test at a chosen request
 //!   observer.rs    asks Incus what is true, in plain HTTP and JSON (http.rs)
+//!   watch.rs       the same, all the time while something happens
 //!   scenario.rs    what a scenario declares about itself, and the runner; scenarios/*: the scenarios
+//!   suite.rs       unit tests and scenarios in one count; demo.rs, soak.rs, bench.rs: what else there is to run
 //! ```
 //!
 //! The product's crates are deliberately not used here: a wrong type of ours must not be able to agree with itself.
 
+pub mod bench;
+pub mod demo;
 pub mod http;
 pub mod interrupt;
 pub mod lab;
@@ -19,5 +23,8 @@ pub mod process;
 pub mod proxy;
 pub mod scenario;
 pub mod scenarios;
+pub mod soak;
+pub mod suite;
 pub mod tofu;
+pub mod watch;
 pub mod workspace;

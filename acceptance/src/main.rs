@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use acceptance::lab::{self, Lab, Record};
 use acceptance::process::Missing;
 use acceptance::scenario::{self, Options};
-use acceptance::{interrupt, scenarios};
+use acceptance::{bench, demo, interrupt, scenarios, soak, suite};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
@@ -18,6 +18,10 @@ const USAGE: &str = "usage:
   acceptance lab down [ID | --all]                take down a lab, or all whose runner is gone, or all
   acceptance lab list                             labs on this machine
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
+  acceptance test                                 all checks, unit tests and scenarios, with one count
+  acceptance demo                                 examples/quickstart, step by step
+  acceptance soak [create|roll|scale|destroy]...  kill the provider around every request
+  acceptance bench                                ratios to peers, in one run
 ";
 
 fn main() -> ExitCode {
@@ -27,6 +31,10 @@ fn main() -> ExitCode {
         ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
         ["lab", "hold", slug] => lab_hold(slug).map(|()| 0),
         ["scenarios", options @ ..] => scenarios(options),
+        ["test"] => suite::run(),
+        ["demo"] => demo::run().map(|()| 0),
+        ["soak", names @ ..] => soak::run(names),
+        ["bench"] => bench::run().map(|()| 0),
         ["lab", "up", options @ ..] => lab_up(options).map(|()| 0),
         ["lab", "down", which @ ..] => lab_down(which).map(|()| 0),
         ["lab", "list"] => Ok(lab_list()),

@@ -38,7 +38,11 @@ impl Programs {
         let copy = folder.path().join(PROVIDER);
         fs::copy(&provider, &copy).with_context(|| format!("copying {}", provider.display()))?;
         let version = run(&mut tool(&tofu.to_string_lossy(), &["version"]))?;
-        let version = version.lines().next().unwrap_or_default();
+        // A warning about the caller's own settings may come first.
+        let version = version
+            .lines()
+            .find(|line| line.contains(" v"))
+            .unwrap_or("a program without a version");
         Ok(Programs {
             told: format!("{version} ({origin}: {})", tofu.display()),
             tofu,

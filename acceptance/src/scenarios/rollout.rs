@@ -1,16 +1,15 @@
 //! New images: blue-green, back again when they are broken, and interrupted on the way.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::{App, endpoint, expect_serving, provider};
 use crate::lab::{BROKEN, Lab, VERSION_1, VERSION_2};
-use crate::observer::{Observer, Workload};
+use crate::observer::Workload;
 use crate::process::wait_until;
 use crate::scenario::{Context, Scenario};
+use crate::watch::watch;
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -59,48 +58,6 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 
 fn block(lab: &Lab, fleet: &str) -> String {
     provider(&[endpoint(&lab.first().socket())], fleet)
-}
-
-/// Looks at an app all the time while something happens, and keeps the fewest running workloads that it saw.
-struct Watch {
-    fewest: usize,
-    most: usize,
-    looks: usize,
-}
-
-fn watch<T>(
-    observer: &Observer,
-    app: &str,
-    happens: impl FnOnce() -> Result<T>,
-) -> Result<(T, Watch)> {
-    let ended = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| -> Result<Watch> {
-            let mut watch = Watch {
-                fewest: usize::MAX,
-                most: 0,
-                looks: 0,
-            };
-            while !ended.load(Ordering::Relaxed) {
-                let running = observer
-                    .workloads(app)?
-                    .iter()
-                    .filter(|workload| workload.is_running())
-                    .count();
-                watch.fewest = watch.fewest.min(running);
-                watch.most = watch.most.max(running);
-                watch.looks += 1;
-                thread::sleep(Duration::from_millis(30));
-            }
-            Ok(watch)
-        });
-        let happened = happens();
-        ended.store(true, Ordering::Relaxed);
-        let watch = watcher
-            .join()
-            .map_err(|_| anyhow::anyhow!("the watcher panicked"))?;
-        Ok((happened?, watch?))
-    })
 }
 
 fn blue_green(context: &Context) -> Result<()> {

@@ -1,0 +1,46 @@
+# What there is to do with this repository. `make` needs no root, no Incus and no network (once dependencies are there);
+# everything below it runs on real Incus and wants a Debian 12 machine and root, and installs what it needs from Debian.
+
+# rustup and Go put themselves where a bare root shell does not look.
+export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/local/go/bin
+
+ACCEPTANCE = cargo run --quiet --package acceptance --
+
+.PHONY: check test demo soak bench scenarios prerequisites lab-up lab-down
+
+# Formatting, lints and unit tests.
+check:
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	@cargo test --workspace --quiet
+
+# Everything: the above, then every scenario. The last line counts all tests.
+test: prerequisites
+	@$(ACCEPTANCE) test
+
+# examples/quickstart on a lab of its own, step by step.
+demo: prerequisites
+	@$(ACCEPTANCE) demo
+
+# Kills the provider before and after every request of create, roll, scale and destroy. Takes long.
+soak: prerequisites
+	@$(ACCEPTANCE) soak
+
+# Start-up, plan and rollout, each as a ratio to a peer measured in the same run.
+bench: prerequisites
+	@$(ACCEPTANCE) bench
+
+# Scenarios by name, for instance: make scenarios ARGS="rollout --test-threads 1", or ARGS=--describe.
+scenarios: prerequisites
+	@$(ACCEPTANCE) scenarios $(ARGS)
+
+# A lab by hand, for instance: make lab-up MEMBERS=3.
+MEMBERS ?= 1
+lab-up: prerequisites
+	@$(ACCEPTANCE) lab up --members $(MEMBERS)
+
+lab-down:
+	@$(ACCEPTANCE) lab down
+
+prerequisites:
+	@./acceptance/prerequisites

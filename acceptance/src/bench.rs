@@ -1,0 +1,41 @@
+//! Start-up, plan and rollout, each as a ratio to something measured in the same run.
+//!
+//! Absolute times depend on the machine, so they are printed only beside their peer: OpenTofu's own built-in resources,
+//! or the same steps by raw API. Two figures of another provider cannot be measured here and are constants.
+#![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
+
+mod plan;
+mod rollout;
+mod start;
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::interrupt;
+use crate::lab::{self, Lab};
+use crate::scenario::Context;
+use crate::tofu::Programs;
+
+/// Runs all benchmarks.
+pub fn run() -> Result<()> {
+    interrupt::listen()?;
+    lab::check_machine()?;
+    let context = Context::new(Programs::find()?);
+    println!("Host: {}", context.programs.told);
+    start::run(&context)?;
+    let lab = Lab::up("bench", 1)?;
+    rollout::run(&context, &lab)?;
+    plan::run(&context, &lab)?;
+    lab.down()
+}
+
+/// The middle one, which a single slow run does not move.
+fn median<T: Copy + PartialOrd>(mut values: Vec<T>) -> T {
+    values.sort_by(|left, right| left.partial_cmp(right).unwrap_or(std::cmp::Ordering::Equal));
+    values[values.len() / 2]
+}
+
+fn ratio(ours: Duration, peer: Duration) -> f64 {
+    ours.as_secs_f64() / peer.as_secs_f64()
+}

@@ -1,0 +1,97 @@
+//! Kills the provider before and after every single request of every act, reads included.
+//!
+//! The scenarios do this for writes; this takes too long for every run. The idea itself is [`scenarios::sweep`].
+#![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use crate::interrupt;
+use crate::lab;
+use crate::proxy::{Counted, Deed, Moment};
+use crate::scenario::Context;
+use crate::scenarios::{self, Act};
+use crate::tofu::Programs;
+
+/// How many sweeps run side by side; most of their time they wait for health.
+const SIDE_BY_SIDE: usize = 3;
+
+/// Runs all sweeps, or those of the named acts.
+pub fn run(names: &[&str]) -> Result<u8> {
+    interrupt::listen()?;
+    lab::check_machine()?;
+    let mut sweeps = Vec::new();
+    for (name, act) in [
+        ("create", Act::Create),
+        ("roll", Act::Roll),
+        ("scale", Act::Scale),
+        ("destroy", Act::Destroy),
+    ] {
+        if names.is_empty() || names.contains(&name) {
+            sweeps.extend([(name, act, Moment::Before), (name, act, Moment::After)]);
+        }
+    }
+    if sweeps.is_empty() {
+        bail!(
+            "nothing to do: {} is none of create, roll, scale, destroy",
+            names.join(" ")
+        );
+    }
+    let context = Context::new(Programs::find()?);
+    println!("Killing the provider with {}.", context.programs.told);
+    // Brought up before the clock of any sweep starts.
+    context.single()?;
+    let (waiting, failed) = (Mutex::new(sweeps.into_iter()), Mutex::new(0u8));
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some((name, act, moment)) = next(&waiting) {
+                    if !sweep(&context, name, act, moment) {
+                        *failed
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner) = 1;
+                    }
+                }
+            });
+        }
+    });
+    Ok(failed.into_inner().unwrap_or(1))
+}
+
+fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    waiting
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .next()
+}
+
+fn sweep(context: &Context, name: &str, act: Act, moment: Moment) -> bool {
+    let since = Instant::now();
+    let slug = format!(
+        "soak-{name}-{}",
+        if moment == Moment::Before { "b" } else { "a" }
+    );
+    match scenarios::sweep(context, &slug, act, Counted::All, moment, Deed::KillClient) {
+        Ok(steps) => {
+            let writes = steps.iter().filter(|step| step.at.is_mutating()).count();
+            let imported = steps.iter().filter(|step| step.imported).count();
+            println!(
+                "{name}: killed {moment:?} each of {} requests ({writes} writes), every one mended by the next apply \
+                 ({imported} by import), in {:.0?}",
+                steps.len(),
+                since.elapsed()
+            );
+            true
+        }
+        Err(error) => {
+            println!(
+                "{name}: FAILED {moment:?} a request, after {:.0?}: {error:#}",
+                since.elapsed()
+            );
+            false
+        }
+    }
+}

@@ -106,23 +106,27 @@ fn check_cidr(config: &Config, issues: &mut Vec<Issue>) -> Option<Subnet> {
     let Input::Known(text) = &config.cidr else {
         return None;
     };
-    let issue = match Subnet::parse(text) {
+    let (corrected, issue) = match Subnet::parse(text) {
         Ok(subnet) => return Some(subnet),
-        Err(error @ subnet::Error::HostBits(corrected)) => Issue::new(
-            attribute("cidr"),
-            "The CIDR of a network has host bits set",
-            format!("The CIDR {text:?} {error}. Set cidr = \"{corrected}\"."),
-        ),
-        Err(error) => Issue::new(
-            attribute("cidr"),
-            "The CIDR of a network cannot be used",
-            format!(
+        Err(error @ subnet::Error::HostBits(corrected)) => {
+            let issue = Issue::new(
+                attribute("cidr"),
+                "The CIDR of a network has host bits set",
+                format!("The CIDR {text:?} {error}. Set cidr = \"{corrected}\"."),
+            );
+            // The rest is checked against what was meant, so that its issues show at the same time.
+            (Some(corrected), issue)
+        }
+        Err(error) => {
+            let detail = format!(
                 "The CIDR {text:?} {error}. Expected an IPv4 network such as \"192.168.1.0/24\"."
-            ),
-        ),
+            );
+            let summary = "The CIDR of a network cannot be used";
+            (None, Issue::new(attribute("cidr"), summary, detail))
+        }
     };
     issues.push(issue);
-    None
+    corrected
 }
 
 fn check_gateway(
@@ -195,14 +199,22 @@ fn check_range(config: &Config, subnet: Option<Subnet>, issues: &mut Vec<Issue>)
     let Input::Known(text) = &config.static_range else {
         return None;
     };
-    let seen = match Range::parse(text) {
-        Ok(range) => match subnet {
-            Some(subnet) if !(subnet.contains(range.first) && subnet.contains(range.last)) => {
-                format!("The range {range} is not entirely inside of {subnet}")
-            }
-            _ => return Some(range),
-        },
-        Err(error) => format!("The range {text:?} {error}"),
+    let parsed = Range::parse(text);
+    // As with the CIDR, a range that is the wrong way round tells what was meant.
+    let meant = match parsed {
+        Ok(range) | Err(subnet::Error::Reversed(range)) => Some(range),
+        Err(_) => None,
+    };
+    let inside = |range: &Range| {
+        subnet.is_none_or(|subnet| subnet.contains(range.first) && subnet.contains(range.last))
+    };
+    let (meant, seen) = match (parsed, subnet) {
+        (Err(error), _) => (meant.filter(inside), format!("The range {text:?} {error}")),
+        (Ok(range), Some(subnet)) if !inside(&range) => (
+            None,
+            format!("The range {range} is not entirely inside of {subnet}"),
+        ),
+        (Ok(range), _) => return Some(range),
     };
     let detail = format!(
         "{seen}. Expected the first and the last address that the DHCP server leaves alone, with a hyphen \
@@ -213,7 +225,7 @@ fn check_range(config: &Config, subnet: Option<Subnet>, issues: &mut Vec<Issue>)
         "The static range of a network cannot be used",
         detail,
     ));
-    None
+    meant
 }
 
 fn check_claims<'a>(

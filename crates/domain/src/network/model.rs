@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::subnet::{Range, Subnet};
 
-/// A network in typed values. `None` is what is unknown or wrong; what is wrong has its issue.
+/// A network in typed values. `None` is what is unknown or wrong. What is wrong has its issue, also where a
+/// value stands in for it that was plainly meant, to check the rest against.
 #[derive(Debug, Default)]
 pub(super) struct Network<'a> {
     pub(super) kind: Option<Kind>,

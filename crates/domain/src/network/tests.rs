@@ -145,8 +145,6 @@ fn a_pin_moves_its_machine_and_frees_the_address() {
     check_plan(&lan("b=10.0.0.10"), "a=10.0.0.10", "b=10.0.0.10 free=4");
 }
 
-/// HO-IPAM-07, case 30: an address that another machine holds is refused, and the holder is named.
-/// Case 30: one address in the state for two machines is reported, and never given to both.
 /// Never the network, broadcast or gateway address, although the range has all three.
 #[test]
 fn reserved_addresses_are_never_given() {
@@ -172,8 +170,6 @@ fn a_resolver_is_not_handed_out() {
     check_plan(&config, "a=10.0.0.10", "a=10.0.0.10 free=4");
 }
 
-/// Exhaustion is its own error with the counts, and names who gets nothing.
-/// docs/decisions/0001: machines outside of a changed range are neither moved nor forgotten; all are named.
 /// HO-WG-03, HO-WG-04: hub first, last usable address reserved, machines from .2.
 #[test]
 fn an_overlay_reserves_the_hub_and_the_last_address() {
@@ -195,9 +191,6 @@ fn an_overlay_reserves_the_hub_and_the_last_address() {
     );
 }
 
-/// HO-CFG-13: a partial addressing set is refused, and so is the addressing of a LAN on an overlay.
-/// HO-CFG-10: all issues at once, each at its path.
-/// The issues of one attribute, beside those of `subnet.rs`.
 /// Case 7: an unknown value is no change. Held addresses stay known, newcomers wait.
 #[test]
 fn unknown_values_leave_held_addresses_known() {
@@ -240,7 +233,6 @@ fn unknown_values_leave_held_addresses_known() {
     }
 }
 
-/// What is known is checked although something else is unknown.
 #[test]
 fn the_prefix_length_is_that_of_the_subnet() {
     let mut config = lan("");

@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// HO-IPAM-07, case 30: an address that another machine holds is refused, and the holder is named.
 #[test]
 fn a_pin_on_a_held_address_names_the_holder() {
     check_issues(
@@ -17,6 +18,7 @@ fn a_pin_on_a_held_address_names_the_holder() {
     );
 }
 
+/// Case 30: one address in the state for two machines is reported, and never given to both.
 #[test]
 fn a_state_with_one_address_twice_is_refused() {
     let twice = "a=10.0.0.11 b=10.0.0.11";
@@ -28,6 +30,7 @@ fn a_state_with_one_address_twice_is_refused() {
     );
 }
 
+/// Exhaustion is its own error with the counts, and names who gets nothing.
 #[test]
 fn a_full_range_says_how_full() {
     check_issues(
@@ -55,6 +58,7 @@ fn a_full_range_says_how_full() {
     );
 }
 
+/// docs/decisions/0001: machines outside of a changed range are neither moved nor forgotten; all are named.
 #[test]
 fn a_change_that_strands_machines_is_refused() {
     let mut config = lan("a b c");
@@ -104,6 +108,7 @@ fn a_change_that_strands_machines_is_refused() {
     );
 }
 
+/// HO-CFG-13: a partial addressing set is refused, and so is the addressing of a LAN on an overlay.
 #[test]
 fn the_addressing_of_a_network_is_declared_as_a_whole() {
     let nothing = Config {
@@ -147,6 +152,7 @@ fn the_addressing_of_a_network_is_declared_as_a_whole() {
     );
 }
 
+/// HO-CFG-10: all issues at once, each at its path.
 #[test]
 fn every_issue_is_reported_at_once() {
     let mut config =
@@ -177,6 +183,27 @@ fn every_issue_is_reported_at_once() {
     );
 }
 
+/// HO-CFG-10: a slip whose correction is plain does not hide what is wrong beside it.
+#[test]
+fn the_rest_is_checked_against_what_was_meant() {
+    let mut config = lan("a=10.0.0.99 b=10.0.0.10 c d e f g");
+    config.cidr = known("10.0.0.7/24");
+    config.static_range = known("10.0.0.14-10.0.0.10");
+    config.gateway = known("10.0.0.255");
+    check_issues(
+        &config,
+        "",
+        &[
+            &["cidr: ", "10.0.0.0/24"],
+            &["gateway: ", "is the broadcast address"],
+            &["static_range: ", "10.0.0.10-10.0.0.14"],
+            &["claims[\"a\"]: ", "outside of the static range"],
+            &["static_range: The network has 5 addresses for 7 machines"],
+        ],
+    );
+}
+
+/// HO-CFG-08: the issues of one attribute, beside those of `subnet.rs`.
 #[test]
 fn addressing_has_to_fit_together() {
     type Change = fn(&mut Config);
@@ -231,6 +258,7 @@ fn addressing_has_to_fit_together() {
     }
 }
 
+/// What is known is checked although something else is unknown.
 #[test]
 fn unknown_values_hide_no_issues() {
     let mut config = lan("a=10.0.1.1 b=? c=10.0.0.10 d");

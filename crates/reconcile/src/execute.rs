@@ -49,11 +49,11 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             name,
             member,
         } => {
-            let mut request =
-                instance::create(project, &template.post(*ordinal, *generation, name));
-            if let Some(member) = member {
-                request = request.target(member);
-            }
+            let post = template.post(*ordinal, *generation, name);
+            let request = instance::create(project, &post);
+            let request = member
+                .iter()
+                .fold(request, |request, member| request.target(member));
             client.finish(request).await?;
         }
         Step::Start { name, .. } => {

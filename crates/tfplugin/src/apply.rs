@@ -12,6 +12,10 @@ use crate::{
 
 /// A planned change that is to be made.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unreachable_pub, reason = "only `testing` shows it")
+)]
 pub struct ApplyRequest {
     /// What the user wrote; null when the object is to be destroyed.
     pub config: Value,

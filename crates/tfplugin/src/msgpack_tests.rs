@@ -62,7 +62,12 @@ fn what_another_encoder_writes_is_read() {
             Value::Unknown,
         ),
         (
-            rmpv::Value::Ext(99, vec![0; 300]),
+            rmpv::Value::Ext(13, vec![0; 300]),
+            Type::String,
+            Value::Unknown,
+        ),
+        (
+            rmpv::Value::Ext(99, vec![0; 70_000]),
             Type::String,
             Value::Unknown,
         ),

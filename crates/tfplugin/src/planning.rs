@@ -7,6 +7,10 @@ use crate::{Diagnostic, Diagnostics, Path, Plan, Resource, Schema, Value};
 
 /// What is asked about a change.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unreachable_pub, reason = "only `testing` shows it")
+)]
 pub struct PlanRequest {
     /// What the user wrote.
     pub config: Value,
@@ -20,6 +24,10 @@ pub struct PlanRequest {
 
 /// What is answered.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unreachable_pub, reason = "only `testing` shows it")
+)]
 pub struct Planned {
     /// What the object will be.
     pub state: Value,

@@ -395,6 +395,14 @@ fn the_resource_has_the_last_word() {
 }
 
 #[test]
+fn a_creation_and_a_destruction_replace_nothing_whatever_the_resource_says() {
+    let own = |plan: &mut Plan<'_>| plan.requires_replace.push(Path::new("name"));
+    assert_eq!(paths(&plan_by(own, config(), prior())), ["name"]);
+    assert_eq!(paths(&plan_by(own, config(), Value::Null)), [""; 0]);
+    assert_eq!(paths(&plan_by(own, Value::Null, prior())), [""; 0]);
+}
+
+#[test]
 fn a_destruction_stays_one() {
     let planned = plan_by(
         |plan| {

@@ -60,14 +60,17 @@ impl Boxes {
             .attr("work_time")
             .as_str()
             .and_then(|text| parse_duration(text).ok());
-        let steps = time.unwrap_or_default().as_millis() / 10;
+        // A stubborn box cannot be left alone for longer.
+        let stubborn = config.attr("note").as_str() == Some("stubborn");
+        let step_time = Duration::from_millis(if stubborn { 1_500 } else { 10 });
+        let steps = time.unwrap_or_default().as_millis() / step_time.as_millis();
         for _ in 0..steps {
             if call.stopped() {
                 log::info("stopped between two steps of work", &[]);
                 return Err(Diagnostic::error("The work on the box was stopped")
                     .detail("Apply again to go on."));
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(step_time).await;
         }
         Ok(())
     }

@@ -241,6 +241,9 @@ impl Drop for Host {
         // It may have ended long ago.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // What was killed could not tidy up. Only an empty folder is removed.
+        let _ = std::fs::remove_file(&self.handshake.socket);
+        let _ = self.handshake.socket.parent().map(std::fs::remove_dir);
     }
 }
 

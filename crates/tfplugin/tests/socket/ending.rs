@@ -237,7 +237,9 @@ async fn the_end_waits_for_the_work_to_be_at_a_safe_point() {
     for by_signal in [false, true] {
         let toy = Toy::start().await;
         let client = toy.client();
-        let slow = tokio::spawn(async move { apply(&client, slow_box("slow"), &nothing()).await });
+        let mut stubborn = slow_box("slow");
+        stubborn.set_attr("note", "stubborn");
+        let slow = tokio::spawn(async move { apply(&client, stubborn, &nothing()).await });
         begun(&toy, "slow").await;
         let ended = if by_signal {
             signal(&toy.host, "-TERM");

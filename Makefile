@@ -40,7 +40,7 @@ lab-up: prerequisites
 	@$(ACCEPTANCE) lab up --members $(MEMBERS)
 
 lab-down:
-	@$(ACCEPTANCE) lab down
+	@$(ACCEPTANCE) lab down $(LAB)
 
 prerequisites:
 	@./acceptance/prerequisites

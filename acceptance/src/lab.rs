@@ -122,7 +122,9 @@ impl Lab {
     }
 
     /// Leaves the lab running when this process ends; [`down`] finds it by its record.
-    pub fn keep(mut self) -> Record {
+    pub fn keep(mut self) -> Result<Record> {
+        self.record.kept = true;
+        self.record.write()?;
         live(|live| live.retain(|record| record.id != self.record.id));
         if let Some(guard) = self.guard.take() {
             guard.dismiss();
@@ -133,7 +135,7 @@ impl Lab {
         let record = self.record.clone();
         // Taking down is what dropping does, so this one lab must not be dropped.
         std::mem::forget(self);
-        record
+        Ok(record)
     }
 
     /// Takes the lab down and says what could not be taken down.

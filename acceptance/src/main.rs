@@ -15,7 +15,7 @@ use serde_json::json;
 
 const USAGE: &str = "usage:
   acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down
-  acceptance lab down [ID | --all]                take down a lab, or all whose runner is gone, or all
+  acceptance lab down [ID | --stale | --all]      take down the only lab, a lab, those without a runner, all
   acceptance lab list                             labs on this machine
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
   acceptance test                                 all checks, unit tests and scenarios, with one count
@@ -74,7 +74,7 @@ fn lab_up(options: &[&str]) -> Result<()> {
         .iter()
         .map(|member| format!("unix://{}", member.socket().display()))
         .collect();
-    println!("{}", lab.keep().id);
+    println!("{}", lab.keep()?.id);
     for socket in sockets {
         println!("  {socket}");
     }
@@ -112,17 +112,27 @@ fn scenarios(words: &[&str]) -> Result<u8> {
 }
 
 fn lab_down(which: &[&str]) -> Result<()> {
-    let wanted = |record: &Record| match which {
-        [] => !record.runner_is_alive(),
-        ["--all"] => true,
-        ids => ids.contains(&record.id.as_str()),
+    let all = Record::all();
+    let records: Vec<&Record> = match which {
+        // Somebody else may have a lab on this machine too, so without a name there must be no doubt.
+        [] if all.len() > 1 => {
+            lab_list();
+            bail!("several labs are up: which one?");
+        }
+        [] | ["--all"] => all.iter().collect(),
+        ["--stale"] => all
+            .iter()
+            .filter(|record| !record.kept && !record.runner_is_alive())
+            .collect(),
+        [id] => vec![
+            all.iter()
+                .find(|record| record.id == *id)
+                .with_context(|| format!("no such lab: {id}"))?,
+        ],
+        _ => bail!("one lab at a time, or --all"),
     };
-    let records: Vec<Record> = Record::all().into_iter().filter(wanted).collect();
-    if records.is_empty() && !which.is_empty() && which != ["--all"] {
-        bail!("no such lab: {}", which.join(" "));
-    }
     for record in records {
-        lab::down(&record)?;
+        lab::down(record)?;
         println!("{} is down", record.id);
     }
     Ok(())
@@ -130,10 +140,10 @@ fn lab_down(which: &[&str]) -> Result<()> {
 
 fn lab_list() -> u8 {
     for record in Record::all() {
-        let runner = if record.runner_is_alive() {
-            "its runner runs"
-        } else {
-            "no runner"
+        let runner = match record {
+            _ if record.runner_is_alive() => "its runner runs",
+            _ if record.kept => "kept",
+            _ => "stale: its runner is gone",
         };
         println!(
             "{}  {} member(s), {runner}, {}",

@@ -24,6 +24,9 @@ pub struct Record {
     pub hub: String,
     /// The members.
     pub members: Vec<Place>,
+    /// Whether it is meant to outlive the process that set it up.
+    #[serde(default)]
+    pub kept: bool,
     /// The process that set the lab up, and when that process started.
     pub runner: (u32, u64),
 }
@@ -56,15 +59,20 @@ impl Record {
         let record = Record {
             hub: format!("validate-{slug}-hub-{pid}"),
             members: (1..=members).map(place).collect(),
+            kept: false,
             runner: (pid, process::started_at(pid).unwrap_or_default()),
             id,
             directory: directory.clone(),
         };
-        let writing = || format!("writing down the lab in {}", directory.display());
-        fs::create_dir(&directory).with_context(writing)?;
-        fs::write(directory.join(FILE), serde_json::to_vec_pretty(&record)?)
-            .with_context(writing)?;
+        fs::create_dir(&directory).with_context(|| format!("making {}", directory.display()))?;
+        record.write()?;
         Ok(record)
+    }
+
+    /// Writes the record into the lab's folder.
+    pub(super) fn write(&self) -> Result<()> {
+        fs::write(self.directory.join(FILE), serde_json::to_vec_pretty(self)?)
+            .with_context(|| format!("writing down the lab in {}", self.directory.display()))
     }
 
     /// Reads the record in a lab's folder.

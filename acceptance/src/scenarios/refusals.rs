@@ -36,6 +36,16 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
+/// Where the mistake lies in how two attributes go together, the diagnostic is at the one that is easier to change:
+/// the pin that is the gateway, the range that is too small.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("gateway = \"10.20.0.12\"", "claims"),
+    (
+        "claims = { a = null, b = null, c = null, d = null, e = null }",
+        "static_range",
+    ),
+];
+
 /// Marks the line that a diagnostic must point at.
 const HERE: &str = "# here";
 
@@ -142,16 +152,28 @@ fn app(attribute: &str, value: Option<&str>) -> String {
     resource("homelab_app", &good, attribute, value)
 }
 
-/// A resource with one attribute replaced or left out. For one that is left out, the first line is marked.
+/// A resource with one attribute replaced or left out. One line is marked.
 fn resource(kind: &str, good: &[(&str, &str)], attribute: &str, value: Option<&str>) -> String {
-    let mut lines = vec![format!(
-        "resource \"{kind}\" \"bad\" {{ {}",
-        if value.is_none() { HERE } else { "" }
-    )];
-    let others = good.iter().filter(|(name, _)| *name != attribute);
-    lines.extend(others.map(|(name, value)| format!("  {name} = {value}")));
-    lines.extend(value.map(|value| format!("  {attribute} = {value} {HERE}")));
+    let line = |name: &str, value: &str| format!("  {name} = {value}");
+    let bad = value.map(|value| line(attribute, value));
+    let elsewhere = ELSEWHERE
+        .iter()
+        .find(|(text, _)| bad.as_ref().is_some_and(|bad| bad.trim() == *text));
+    let marked = elsewhere.map_or(attribute, |(_, name)| name);
+    let others = good
+        .iter()
+        .filter(|(name, _)| *name != attribute)
+        .map(|(name, value)| line(name, value));
+    let mut lines = vec![format!("resource \"{kind}\" \"bad\" {{")];
+    lines.extend(others.chain(bad));
     lines.push("}".to_owned());
+    let start = format!("  {marked} = ");
+    // An attribute that is missing is told at the block that misses it.
+    let line = lines
+        .iter()
+        .position(|line| line.starts_with(&start))
+        .unwrap_or(0);
+    lines[line] = format!("{} {HERE}", lines[line]);
     lines.join("\n")
 }
 

@@ -1,1 +1,44 @@
-//! placeholder
+//! The Incus REST API, as far as the fleet needs it.
+//!
+//! Above this crate stands whoever wants something of Incus; below it is a socket. A walk through
+//! it goes in one direction:
+//!
+//! ```text
+//! instance.rs, profile.rs, …   a plain function builds a Request<T>: a value that can be printed
+//!   └─ client.rs               chooses an endpoint, sends, follows operations to their end
+//!        └─ transport.rs       connects, and moves the bytes
+//! envelope.rs, operation.rs    what came back, read by total functions
+//! event.rs                     the stream of events, over the same transport
+//! exec.rs                      one effect made of several requests
+//! ```
+//!
+//! Only `client.rs` and `transport.rs` perform I/O, and `async` marks every effect. This crate
+//! imports nothing else of this workspace: it knows no apps, no members of ours and no plans.
+
+pub mod request;
+
+pub mod cluster;
+pub mod file;
+pub mod image;
+pub mod instance;
+pub mod profile;
+pub mod project;
+pub mod server;
+
+pub mod client;
+pub mod endpoint;
+pub mod error;
+pub mod event;
+pub mod exec;
+pub mod operation;
+
+mod envelope;
+mod lenient;
+mod transport;
+
+pub use client::{Client, Limits, Outcome};
+pub use endpoint::{Endpoint, EndpointError};
+pub use error::Error;
+pub use event::{Event, EventFilter, EventStream};
+pub use operation::Operation;
+pub use request::Request;

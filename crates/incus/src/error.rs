@@ -1,0 +1,294 @@
+//! What can go wrong, told as: what we were doing, at which endpoint, and what came back.
+//!
+//! `client.rs` makes these. A message says what we were doing and does not repeat its cause, which
+//! is the error's source.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::endpoint::Endpoint;
+use crate::operation::Operation;
+
+/// Why a request gave no value.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server answered with an error.
+    #[error("{doing}: {endpoint} answered with error {code}: {message}")]
+    Refused {
+        /// What the request was for.
+        doing: String,
+        /// Who answered.
+        endpoint: Endpoint,
+        /// The error's code.
+        code: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// No endpoint has answered, and nothing was carried out.
+    #[error("{doing}: no Incus endpoint answers: {}", Attempts(attempts))]
+    Unreachable {
+        /// What the request was for.
+        doing: String,
+        /// What was tried, in this order.
+        attempts: Vec<Attempt>,
+    },
+    /// The connection broke after a request that changes something was sent. It was not repeated:
+    /// read the object again to see whether it was carried out.
+    #[error("{doing}: the connection to {endpoint} was lost before the outcome was known")]
+    Interrupted {
+        /// What the request was for.
+        doing: String,
+        /// Where it was sent.
+        endpoint: Endpoint,
+        /// What happened to the connection.
+        #[source]
+        cause: TransportError,
+    },
+    /// The operation has ended and did not do its work.
+    #[error("{doing}: the operation failed with code {code}: {message}")]
+    OperationFailed {
+        /// What the request was for.
+        doing: String,
+        /// The code.
+        code: u16,
+        /// The server's words.
+        message: String,
+        /// The operation as last seen.
+        operation: Box<Operation>,
+    },
+    /// The outcome of an operation is not known: it ended while nobody looked, or nobody can be
+    /// asked. Read the object again.
+    #[error("{doing}: the outcome of operation {id} is not known")]
+    OperationLost {
+        /// What the request was for.
+        doing: String,
+        /// The operation's identifier.
+        id: String,
+        /// Why it is not known.
+        #[source]
+        cause: Box<Error>,
+    },
+    /// The answer is not what the API promises.
+    #[error("{doing}: the answer of {endpoint} cannot be read")]
+    Malformed {
+        /// What the request was for.
+        doing: String,
+        /// Who answered.
+        endpoint: Endpoint,
+        /// What was wrong with the answer.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// The stream of events has ended. Events were missed from here on: read again what matters.
+    #[error("receiving events: the stream from {endpoint} ended")]
+    EventsEnded {
+        /// Whose events they were.
+        endpoint: Endpoint,
+        /// How it ended.
+        #[source]
+        cause: TransportError,
+    },
+}
+
+/// What happened to a connection.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// There is no way to the server.
+    #[error("the connection failed")]
+    Connect(#[source] std::io::Error),
+    /// The server did not take the connection.
+    #[error("no connection came about within {}", Seconds(*_0))]
+    ConnectTimeout(Duration),
+    /// Network listeners are for a later version.
+    #[error("https endpoints are not supported by this version yet; use `unix:///path`")]
+    HttpsUnsupported,
+    /// The request is no valid HTTP.
+    #[error("the request cannot be written")]
+    Unwritable(#[source] http::Error),
+    /// The connection broke.
+    #[error("the connection broke")]
+    Broken(#[source] hyper::Error),
+    /// The answer took too long.
+    #[error("no answer came within {}", Seconds(*_0))]
+    AnswerTimeout(Duration),
+    /// The websocket broke or was refused.
+    #[error("the websocket broke")]
+    Websocket(#[source] Box<tokio_tungstenite::tungstenite::Error>),
+    /// The server closed the websocket.
+    #[error("the server closed it")]
+    Closed,
+    /// Not even a ping came.
+    #[error("nothing was heard for {}", Seconds(*_0))]
+    Silent(Duration),
+    /// The server cannot reach the cluster's database, or says that it is not available.
+    #[error("the server is not available (error {code}: {message})")]
+    Unavailable {
+        /// The error's code.
+        code: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// The server answers, but not to us.
+    #[error("the server does not trust this client")]
+    Untrusted,
+    /// The server belongs to something else than the one that answered first.
+    #[error("the server is of another cluster (certificate {found}, expected {expected})")]
+    Foreign {
+        /// The fingerprint that it has.
+        found: String,
+        /// The fingerprint of the cluster that has answered before.
+        expected: String,
+    },
+    /// The server's answer is not Incus's.
+    #[error("the answer cannot be read")]
+    Unreadable(#[source] serde_json::Error),
+}
+
+/// One endpoint that was tried in vain.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What happened.
+    pub cause: TransportError,
+}
+
+impl Error {
+    /// The error's code, if a server gave one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { code, .. } | Self::OperationFailed { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// Whether the object does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// Whether an object of that name exists already. Servers say 409 or, often, 500 with a text;
+    /// with either, read again before deciding anything.
+    pub fn is_conflict(&self) -> bool {
+        let (Self::Refused { code, message, .. } | Self::OperationFailed { code, message, .. }) =
+            self
+        else {
+            return false;
+        };
+        let told = || {
+            let message = message.to_lowercase();
+            message.contains("already exists") || message.contains("unique constraint")
+        };
+        // 6.0 gives failed operations code 400, and sends plain errors as 500.
+        *code == 409 || matches!(code, 400 | 500) && told()
+    }
+
+    /// Whether nobody could be asked, or whoever answered has no database.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused { code, .. } => *code == 503,
+            Self::OperationLost { cause, .. } => cause.is_unreachable(),
+            _ => false,
+        }
+    }
+
+    /// Whether the request may have been carried out although we cannot tell: read the object
+    /// again before deciding anything.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Interrupted { .. } | Self::OperationLost { .. })
+    }
+}
+
+struct Attempts<'a>(&'a [Attempt]);
+
+impl fmt::Display for Attempts<'_> {
+    /// Several causes cannot be one source, so they are told here, each with its own causes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none is configured");
+        }
+        for (index, attempt) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{}: {}", attempt.endpoint, attempt.cause)?;
+            let mut source = std::error::Error::source(&attempt.cause);
+            while let Some(cause) = source {
+                write!(f, ": {cause}")?;
+                source = cause.source();
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.0.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u16, message: &str) -> Error {
+        Error::Refused {
+            doing: "creating profile app.web.r7".to_owned(),
+            endpoint: Endpoint::parse("unix:///run/i").expect("an endpoint"),
+            code,
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn conflicts_are_known_by_code_or_as_a_last_resort_by_text() {
+        for (code, message, conflict) in [
+            (409, "whatever", true),
+            (500, "The profile already exists", true),
+            (
+                500,
+                "Failed: UNIQUE constraint failed: instances.name",
+                true,
+            ),
+            (400, "UNIQUE constraint failed", true),
+            (500, "disk full", false),
+            (404, "A snapshot already exists elsewhere", false),
+            (412, "Precondition failed", false),
+        ] {
+            assert_eq!(refused(code, message).is_conflict(), conflict, "{message}");
+        }
+        assert!(refused(404, "Profile not found").is_not_found());
+        assert!(refused(503, "Database is not available").is_unreachable());
+    }
+
+    #[test]
+    fn messages_say_what_we_were_doing_and_where() {
+        assert_eq!(
+            refused(500, "disk full").to_string(),
+            "creating profile app.web.r7: unix:///run/i answered with error 500: disk full"
+        );
+        let unreachable = Error::Unreachable {
+            doing: "listing profiles".to_owned(),
+            attempts: vec![
+                Attempt {
+                    endpoint: Endpoint::parse("unix:///run/i").expect("an endpoint"),
+                    cause: TransportError::Connect(std::io::ErrorKind::NotFound.into()),
+                },
+                Attempt {
+                    endpoint: Endpoint::parse("https://m1").expect("an endpoint"),
+                    cause: TransportError::HttpsUnsupported,
+                },
+            ],
+        };
+        assert_eq!(
+            unreachable.to_string(),
+            "listing profiles: no Incus endpoint answers: unix:///run/i: the connection failed: \
+             entity not found; https://m1:8443: https endpoints are not supported by this version \
+             yet; use `unix:///path`"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! What runs in an instance: the answer to `instance::state`.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Deserialize;
+
+use crate::lenient::null_as_empty;
+
+/// What runs in an instance.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct InstanceState {
+    /// `Running`, `Stopped` and so on.
+    pub status: String,
+    /// The status as a number.
+    pub status_code: u16,
+    /// The first process, as the member numbers it; 0 when stopped.
+    pub pid: i64,
+    /// How many processes run.
+    pub processes: i64,
+    /// The network interfaces by name; none when stopped.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub network: BTreeMap<String, InterfaceState>,
+}
+
+/// One network interface of an instance.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct InterfaceState {
+    /// The addresses.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub addresses: Vec<Address>,
+    /// The hardware address.
+    pub hwaddr: String,
+    /// `up` or `down`.
+    pub state: String,
+    /// `broadcast`, `loopback` and so on.
+    pub r#type: String,
+}
+
+/// One address of an interface.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Address {
+    /// `inet` or `inet6`.
+    pub family: String,
+    /// The address.
+    pub address: String,
+    /// The length of the network's prefix.
+    pub netmask: String,
+    /// `global`, `link` or `local`.
+    pub scope: String,
+}
+
+impl InstanceState {
+    /// The addresses under which others reach the instance, in the order of the interfaces' names.
+    pub fn global_addresses(&self) -> Vec<IpAddr> {
+        self.network
+            .values()
+            .filter(|interface| interface.r#type != "loopback")
+            .flat_map(|interface| &interface.addresses)
+            .filter(|address| address.scope == "global")
+            .filter_map(|address| address.address.parse().ok())
+            .collect()
+    }
+}

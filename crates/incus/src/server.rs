@@ -1,0 +1,98 @@
+//! The server itself: `/1.0`.
+//!
+//! A server answers this also when it has no database; `client/choice.rs` knows.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::envelope;
+use crate::lenient::{KeysOf, null_as_empty, texts};
+use crate::request::Request;
+
+/// What a server says about itself. `Debug` prints no configuration values: they may be secrets.
+#[derive(Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Server {
+    /// `trusted` or `untrusted`. Only a trusted client sees the rest.
+    pub auth: String,
+    /// The features that it has.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub api_extensions: Vec<String>,
+    /// The version of the API's address, `1.0`.
+    pub api_version: String,
+    /// The configuration.
+    #[serde(deserialize_with = "texts")]
+    pub config: BTreeMap<String, String>,
+    /// Where and how it runs.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub environment: Environment,
+}
+
+/// Where and how a server runs.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// The version of Incus.
+    pub server_version: String,
+    /// The member's name in a cluster, else the host's.
+    pub server_name: String,
+    /// Whether it is part of a cluster.
+    pub server_clustered: bool,
+    /// The addresses on which it listens.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub addresses: Vec<String>,
+    /// The architectures that it runs, its own first.
+    #[serde(deserialize_with = "null_as_empty")]
+    pub architectures: Vec<String>,
+    /// The certificate, in PEM; the cluster's in a cluster.
+    pub certificate: String,
+    /// The certificate's fingerprint: SHA-256 in hexadecimal.
+    pub certificate_fingerprint: String,
+}
+
+/// Reads what a server says about itself.
+pub fn get() -> Request<Server> {
+    let doing = "reading the server's description";
+    Request::get("/1.0".to_owned(), doing, envelope::metadata)
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("auth", &self.auth)
+            .field("environment", &self.environment)
+            .field("config", &KeysOf(&self.config))
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::tests::reply;
+
+    #[test]
+    fn a_trusted_client_sees_the_environment() {
+        let body = r#"{"type":"sync","metadata":{"auth":"trusted","api_extensions":["a","b"],
+            "config":{"core.https_address":":8443","cluster.offline_threshold":11,"core.trust":true},
+            "environment":{"server_version":"6.0.4","server_name":"m1","server_clustered":true,
+            "addresses":null,"certificate_fingerprint":"ab"}}}"#;
+        let server = (get().read)(&reply(200, body)).expect("a server");
+        assert_eq!(server.environment.server_name, "m1");
+        assert!(server.environment.server_clustered);
+        assert_eq!(server.api_extensions.len(), 2);
+        assert_eq!(server.config["cluster.offline_threshold"], "11");
+        assert_eq!(server.config["core.trust"], "true");
+        assert!(!format!("{server:?}").contains(":8443"));
+    }
+
+    #[test]
+    fn an_untrusted_client_sees_little() {
+        let body = r#"{"type":"sync","metadata":{"auth":"untrusted","config":null}}"#;
+        let server = (get().read)(&reply(200, body)).expect("a server");
+        assert_eq!(server.auth, "untrusted");
+        assert_eq!(server.environment, Environment::default());
+    }
+}

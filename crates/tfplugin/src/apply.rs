@@ -4,6 +4,7 @@
 //! that has happened to providers: a creation that failed half-way and left nothing in the state, an update that failed
 //! and was recorded as done, an unknown value that survived its apply, a deletion that failed and was forgotten.
 
+use crate::debug::debug_without_private;
 use crate::plan_rules::{forget_write_only, keep_spelling};
 use crate::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// A planned change that is to be made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(
     not(feature = "testing"),
     expect(unreachable_pub, reason = "only `testing` shows it")
@@ -298,6 +299,10 @@ fn without_unknown(value: Value) -> Value {
         },
         value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
     }
+}
+
+debug_without_private! {
+    ApplyRequest { config, prior, planned }
 }
 
 #[cfg(test)]

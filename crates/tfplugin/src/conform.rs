@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Path, Type, Value};
+use crate::{Path, PathStep, Type, Value};
 
 /// A value that is not of its type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,10 +18,67 @@ pub struct ConformError {
     pub problem: String,
 }
 
+impl ConformError {
+    /// Puts a step in front: called on the way out, so that successes build no paths.
+    fn inside(mut self, step: PathStep) -> ConformError {
+        self.path.steps.insert(0, step);
+        self
+    }
+}
+
 impl Value {
     /// The same value in the exact shape of the type.
     pub fn conform(self, of: &Type) -> Result<Value, ConformError> {
-        conform(self, of, &Path::root())
+        match (of, self) {
+            (_, Value::Null) => Ok(Value::Null),
+            (_, Value::Unknown) => Ok(Value::Unknown),
+            (Type::Dynamic, Value::Dynamic(own, value)) => {
+                let value = value.conform(&own)?;
+                Ok(Value::Dynamic(own, Box::new(value)))
+            }
+            // What has only one type needs not to say it.
+            (Type::Dynamic, value @ Value::Bool(_)) => {
+                Ok(Value::Dynamic(Box::new(Type::Bool), Box::new(value)))
+            }
+            (Type::Dynamic, value @ Value::Number(_)) => {
+                Ok(Value::Dynamic(Box::new(Type::Number), Box::new(value)))
+            }
+            (Type::Dynamic, value @ Value::String(_)) => {
+                Ok(Value::Dynamic(Box::new(Type::String), Box::new(value)))
+            }
+            (Type::Bool, value @ Value::Bool(_))
+            | (Type::Number, value @ Value::Number(_))
+            | (Type::String, value @ Value::String(_)) => Ok(value),
+            (Type::List(element), Value::List(elements) | Value::Set(elements)) => Ok(Value::List(
+                conform_elements(elements, std::iter::repeat(&**element))?,
+            )),
+            (Type::Set(element), Value::List(elements) | Value::Set(elements)) => Ok(Value::Set(
+                conform_elements(elements, std::iter::repeat(&**element))?,
+            )),
+            (Type::Tuple(types), Value::List(elements)) if types.len() == elements.len() => {
+                Ok(Value::List(conform_elements(elements, types.iter())?))
+            }
+            (Type::Map(element), Value::Map(members) | Value::Object(members)) => {
+                let conformed =
+                    members
+                        .into_iter()
+                        .map(|(key, member)| match member.conform(element) {
+                            Ok(member) => Ok((key, member)),
+                            Err(error) => Err(error.inside(PathStep::Key(key))),
+                        });
+                Ok(Value::Map(conformed.collect::<Result<_, _>>()?))
+            }
+            (Type::Object(types), Value::Map(members) | Value::Object(members)) => {
+                Ok(Value::Object(conform_members(members, types)?))
+            }
+            (_, value) => {
+                let problem = format!("expected {}, found {}", of.noun(), value.noun());
+                Err(ConformError {
+                    path: Path::root(),
+                    problem,
+                })
+            }
+        }
     }
 
     /// What kind of value it is, for messages to users.
@@ -41,68 +98,19 @@ impl Value {
     }
 }
 
-fn conform(value: Value, of: &Type, path: &Path) -> Result<Value, ConformError> {
-    match (of, value) {
-        (_, Value::Null) => Ok(Value::Null),
-        (_, Value::Unknown) => Ok(Value::Unknown),
-        (Type::Dynamic, Value::Dynamic(own, value)) => {
-            let value = conform(*value, &own, path)?;
-            Ok(Value::Dynamic(own, Box::new(value)))
-        }
-        // What has only one type needs not to say it.
-        (Type::Dynamic, value @ Value::Bool(_)) => {
-            Ok(Value::Dynamic(Box::new(Type::Bool), Box::new(value)))
-        }
-        (Type::Dynamic, value @ Value::Number(_)) => {
-            Ok(Value::Dynamic(Box::new(Type::Number), Box::new(value)))
-        }
-        (Type::Dynamic, value @ Value::String(_)) => {
-            Ok(Value::Dynamic(Box::new(Type::String), Box::new(value)))
-        }
-        (Type::Bool, value @ Value::Bool(_))
-        | (Type::Number, value @ Value::Number(_))
-        | (Type::String, value @ Value::String(_)) => Ok(value),
-        (Type::List(element), Value::List(elements) | Value::Set(elements)) => Ok(Value::List(
-            conform_elements(elements, |_| Some(element), path)?,
-        )),
-        (Type::Set(element), Value::List(elements) | Value::Set(elements)) => Ok(Value::Set(
-            conform_elements(elements, |_| Some(element), path)?,
-        )),
-        (Type::Tuple(types), Value::List(elements)) if types.len() == elements.len() => Ok(
-            Value::List(conform_elements(elements, |index| types.get(index), path)?),
-        ),
-        (Type::Map(element), Value::Map(members) | Value::Object(members)) => {
-            let conformed = members.into_iter().map(|(key, member)| {
-                let member = conform(member, element, &path.clone().key(&key))?;
-                Ok((key, member))
-            });
-            Ok(Value::Map(conformed.collect::<Result<_, _>>()?))
-        }
-        (Type::Object(types), Value::Map(members) | Value::Object(members)) => {
-            Ok(Value::Object(conform_members(members, types, path)?))
-        }
-        (_, value) => {
-            let problem = format!("expected {}, found {}", of.noun(), value.noun());
-            Err(ConformError {
-                path: path.clone(),
-                problem,
-            })
-        }
-    }
-}
-
 fn conform_elements<'a>(
     elements: Vec<Value>,
-    type_of: impl Fn(usize) -> Option<&'a Type>,
-    path: &Path,
+    types: impl Iterator<Item = &'a Type>,
 ) -> Result<Vec<Value>, ConformError> {
     let conformed = elements
         .into_iter()
+        .zip(types)
         .enumerate()
-        .map(|(index, element)| match type_of(index) {
+        .map(|(index, (element, of))| {
             // A list longer than i64 does not exist.
-            Some(of) => conform(element, of, &path.clone().index(index as i64)),
-            None => Ok(element),
+            element
+                .conform(of)
+                .map_err(|error| error.inside(PathStep::Index(index as i64)))
         });
     conformed.collect()
 }
@@ -110,16 +118,16 @@ fn conform_elements<'a>(
 fn conform_members(
     mut members: BTreeMap<String, Value>,
     types: &BTreeMap<String, Type>,
-    path: &Path,
 ) -> Result<BTreeMap<String, Value>, ConformError> {
     let mut conformed = BTreeMap::new();
     for (name, of) in types {
-        let member = members.remove(name).unwrap_or(Value::Null);
-        conformed.insert(name.clone(), conform(member, of, &path.clone().attr(name))?);
+        let member = members.remove(name).unwrap_or(Value::Null).conform(of);
+        let member = member.map_err(|error| error.inside(PathStep::Attribute(name.clone())))?;
+        conformed.insert(name.clone(), member);
     }
     match members.into_keys().next() {
         Some(extra) => Err(ConformError {
-            path: path.clone().attr(extra),
+            path: Path::new(extra),
             problem: "there is no such attribute".to_owned(),
         }),
         None => Ok(conformed),

@@ -41,6 +41,7 @@ mod call;
 mod calls;
 mod conform;
 mod data_source;
+mod debug;
 mod decode;
 mod diagnostic;
 mod handshake;

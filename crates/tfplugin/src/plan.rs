@@ -10,7 +10,6 @@ use crate::{Diagnostics, Path, Value};
 /// To the host every attribute in `planned` is either what the configuration says, or what it was before, or (of a
 /// computed attribute that the configuration leaves out) anything, unknown included. What is planned as known has to
 /// be in the state after apply.
-#[derive(Debug)]
 pub struct Plan<'a> {
     /// What the user wrote; null when the object is to be destroyed.
     pub config: &'a Value,
@@ -77,5 +76,15 @@ impl Plan<'_> {
         if self.is_update() {
             self.requires_replace.push(path.into());
         }
+    }
+}
+
+impl std::fmt::Debug for Plan<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shape = (self.config, self.prior, &self.planned);
+        formatter
+            .debug_tuple("Plan")
+            .field(&shape)
+            .finish_non_exhaustive()
     }
 }

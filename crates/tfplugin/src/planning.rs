@@ -2,11 +2,12 @@
 //!
 //! Before this file stands the server (`server.rs`), which decodes and encodes; the rules are in `plan_rules.rs`.
 
+use crate::debug::debug_without_private;
 use crate::plan_rules::{apply_rules, forget_write_only};
 use crate::{Diagnostic, Diagnostics, Path, Plan, Resource, Schema, Value};
 
 /// What is asked about a change.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(
     not(feature = "testing"),
     expect(unreachable_pub, reason = "only `testing` shows it")
@@ -23,7 +24,7 @@ pub struct PlanRequest {
 }
 
 /// What is answered.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(
     not(feature = "testing"),
     expect(unreachable_pub, reason = "only `testing` shows it")
@@ -102,6 +103,11 @@ fn look_over(schema: &Schema, planned: Value, diagnostics: &mut Diagnostics) -> 
     };
     forget_write_only(&schema.attributes, &mut planned);
     planned
+}
+
+debug_without_private! {
+    PlanRequest { config, prior, proposed }
+    Planned { state, requires_replace, diagnostics }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use async_trait::async_trait;
 use serde_json::Value as Json;
 
+use crate::debug::debug_without_private;
 use crate::{Call, Diagnostic, Diagnostics, Plan, Schema, Value};
 
 /// A kind of managed object.
@@ -55,7 +56,7 @@ pub trait Resource: Send + Sync + 'static {
 }
 
 /// What [`Resource::create`] gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CreateRequest {
     /// What the user wrote, wholly known, write-only values included.
     pub config: Value,
@@ -66,7 +67,7 @@ pub struct CreateRequest {
 }
 
 /// What [`Resource::update`] gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpdateRequest {
     /// What the user wrote, wholly known, write-only values included.
     pub config: Value,
@@ -79,7 +80,7 @@ pub struct UpdateRequest {
 }
 
 /// What [`Resource::delete`] gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DeleteRequest {
     /// The state before.
     pub prior: Value,
@@ -88,7 +89,7 @@ pub struct DeleteRequest {
 }
 
 /// What [`Resource::read`] gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReadRequest {
     /// The state as it is stored; after an import it may hold little more than a name.
     pub current: Value,
@@ -107,7 +108,7 @@ pub struct ImportRequest {
 ///
 /// The state is what is true now, with errors too: half a creation has a state, or its object is lost. After a
 /// successful deletion the state is ignored; after a failed one the prior state stays, whatever is said here.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Applied {
     /// What is true now.
     pub state: Value,
@@ -144,7 +145,7 @@ impl Applied {
 }
 
 /// What was observed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReadState {
     /// The object as it is; null when it is gone. With an error the host keeps the state it has.
     pub state: Value,
@@ -155,7 +156,7 @@ pub struct ReadState {
 }
 
 /// What was taken over.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Imported {
     /// At least what [`Resource::read`] needs to find the object.
     pub state: Value,
@@ -163,4 +164,14 @@ pub struct Imported {
     pub private: Vec<u8>,
     /// What to tell the user.
     pub diagnostics: Diagnostics,
+}
+
+debug_without_private! {
+    CreateRequest { config, planned }
+    UpdateRequest { config, prior, planned }
+    DeleteRequest { prior }
+    ReadRequest { current }
+    Applied { state, diagnostics }
+    ReadState { state, diagnostics }
+    Imported { state, diagnostics }
 }

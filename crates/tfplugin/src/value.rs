@@ -243,20 +243,43 @@ impl Eq for Value {}
 impl fmt::Debug for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = cfg!(any(test, feature = "testing"));
-        match self {
+        Shape { value: self, shown }.fmt(formatter)
+    }
+}
+
+/// A value in a log or a test's failure, with or without what its strings and numbers hold.
+struct Shape<'a> {
+    value: &'a Value,
+    shown: bool,
+}
+
+impl fmt::Debug for Shape<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |value| Shape {
+            value,
+            shown: self.shown,
+        };
+        match self.value {
             Value::Null => formatter.write_str("null"),
             Value::Unknown => formatter.write_str("unknown"),
             Value::Bool(truth) => write!(formatter, "{truth}"),
-            Value::Number(number) if shown => write!(formatter, "{number}"),
+            Value::Number(number) if self.shown => write!(formatter, "{number}"),
             Value::Number(_) => formatter.write_str("number"),
-            Value::String(text) if shown => write!(formatter, "{text:?}"),
+            Value::String(text) if self.shown => write!(formatter, "{text:?}"),
             Value::String(_) => formatter.write_str("string"),
-            Value::List(elements) => formatter.debug_list().entries(elements).finish(),
-            Value::Set(elements) => formatter.debug_set().entries(elements).finish(),
+            Value::List(elements) => formatter
+                .debug_list()
+                .entries(elements.iter().map(of))
+                .finish(),
+            Value::Set(elements) => formatter
+                .debug_set()
+                .entries(elements.iter().map(of))
+                .finish(),
             Value::Map(members) | Value::Object(members) => {
+                let members = members.iter().map(|(name, member)| (name, of(member)));
                 formatter.debug_map().entries(members).finish()
             }
-            Value::Dynamic(_, value) => write!(formatter, "dynamic {value:?}"),
+            Value::Dynamic(_, value) => write!(formatter, "dynamic {:?}", of(value)),
         }
     }
 }
@@ -364,6 +387,31 @@ mod tests {
         assert_eq!(
             value,
             Value::object([("a", 1i64.into()), ("b", Value::Null)])
+        );
+    }
+
+    #[test]
+    fn logs_show_the_shape_and_no_secret() {
+        let secret = || Value::from("s3cret");
+        let value = Value::object([
+            ("a", vec![secret(), Value::Null, true.into()].into()),
+            (
+                "b",
+                Value::Dynamic(Box::new(Type::String), Box::new(secret())),
+            ),
+            ("c", Value::Set(vec![4711i64.into()])),
+        ]);
+        let shape = Shape {
+            value: &value,
+            shown: false,
+        };
+        assert_eq!(
+            format!("{shape:?}"),
+            r#"{"a": [string, null, true], "b": dynamic string, "c": {number}}"#
+        );
+        assert!(
+            format!("{value:?}").contains("s3cret"),
+            "a test's failure shows all"
         );
     }
 }

@@ -78,16 +78,13 @@ fn dead_member(context: &Context) -> Result<()> {
 
     dead.start()?;
     dead.wait_listed(&observer, "Online")?;
-    wait_until(
-        "the old workload is listed again",
-        Duration::from_secs(30),
-        || {
-            Ok(observer
-                .workloads("wide")?
-                .iter()
-                .any(|workload| workload.name == lost.name))
-        },
-    )?;
+    // A member is Online before its daemon takes orders from the others.
+    let answers = "the returned member answers for its workload";
+    wait_until(answers, Duration::from_secs(30), || {
+        let state = observer.get(&format!("/1.0/instances/{}/state", lost.name));
+        let mut workloads = observer.workloads("wide")?.into_iter();
+        Ok(state.is_ok() && workloads.any(|workload| workload.name == lost.name))
+    })?;
     workspace.apply()?.succeeded()?;
     let after = expect_serving(&observer, "wide", 3, VERSION_1)?;
     ensure!(
@@ -119,6 +116,10 @@ fn next_endpoint(context: &Context) -> Result<()> {
     );
     let through = lab.member("m2")?.observer();
     lab.first().wait_listed(&through, "Offline")?;
+    // A new leader may take the living for dead until it has heard from them.
+    for living in ["m2", "m3"] {
+        lab.member(living)?.wait_listed(&through, "Online")?;
+    }
     workspace.main(&format!(
         "{block}{}{}",
         App::new("early", 3, VERSION_1).hcl(),

@@ -44,31 +44,52 @@ pub(crate) async fn apply(
     if planned.is_null() {
         return delete(resource, prior, private, call).await;
     }
-    // What stands in when the answer has no shape. A creation has made something that must not be forgotten.
-    let (applied, substitute) = if prior.is_null() {
-        let request = CreateRequest {
-            config,
-            planned: planned.clone(),
-            private,
-        };
-        (
-            resource.create(request, call).await,
-            without_unknown(planned.clone()),
-        )
+    let (before, noted) = (prior.clone(), private.clone());
+    let applied = if prior.is_null() {
+        let planned = planned.clone();
+        resource
+            .create(
+                CreateRequest {
+                    config,
+                    planned,
+                    private,
+                },
+                call,
+            )
+            .await
     } else {
-        let request = UpdateRequest {
-            config,
-            prior: prior.clone(),
-            planned: planned.clone(),
-            private,
-        };
-        (resource.update(request, call).await, prior.clone())
+        let planned = planned.clone();
+        resource
+            .update(
+                UpdateRequest {
+                    config,
+                    prior,
+                    planned,
+                    private,
+                },
+                call,
+            )
+            .await
     };
+    settle(schema, applied, before, planned, noted)
+}
+
+/// Looks over what a creation or an update came to.
+fn settle(
+    schema: &Schema,
+    applied: Applied,
+    prior: Value,
+    planned: Value,
+    noted: Vec<u8>,
+) -> Applied {
     let Applied {
         state,
         private,
         mut diagnostics,
     } = applied;
+    // A failure that has nothing to note does not mean that what was noted is wrong.
+    let forgotten = diagnostics.has_errors() && private.is_empty();
+    let private = if forgotten { noted } else { private };
     if state.is_null() {
         if !diagnostics.has_errors() {
             diagnostics.push(bug(
@@ -83,7 +104,14 @@ pub(crate) async fn apply(
             diagnostics,
         };
     }
-    let mut state = finish(schema, state, &mut diagnostics).unwrap_or(substitute);
+    let mut state = finish(schema, state, &mut diagnostics).unwrap_or_else(|| {
+        // A creation has made something that must not be forgotten, though nobody can say what.
+        if prior.is_null() {
+            without_unknown(planned.clone())
+        } else {
+            prior
+        }
+    });
     keep_spelling(&schema.attributes, &planned, &mut state);
     Applied {
         state,

@@ -149,6 +149,20 @@ async fn a_failed_creation_keeps_what_there_is() {
 }
 
 #[tokio::test]
+async fn a_failure_without_a_note_keeps_the_plans() {
+    let resource = Answering(thing("a", "1m"), Vec::new(), failure());
+    let (prior, planned) = (thing("a", "1m"), thing("a", "2m"));
+    let request = ApplyRequest {
+        config: planned.clone(),
+        prior,
+        planned,
+        private: b"planned".to_vec(),
+    };
+    let failed = apply(&resource, &resource.schema(), request, &Call::default()).await;
+    assert_eq!(failed.private, b"planned");
+}
+
+#[tokio::test]
 async fn no_state_without_an_error_is_an_error() {
     let applied = apply_with(
         Value::Null,

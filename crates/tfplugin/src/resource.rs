@@ -107,7 +107,8 @@ pub struct ImportRequest {
 /// What creating, updating or deleting came to.
 ///
 /// The state is what is true now, with errors too: half a creation has a state, or its object is lost. After a
-/// successful deletion the state is ignored; after a failed one the prior state stays, whatever is said here.
+/// successful deletion the state is ignored; after a failed one the prior state stays, whatever is said here. A failure
+/// without private state leaves the planned one in place.
 #[derive(Clone)]
 pub struct Applied {
     /// What is true now.

@@ -4,24 +4,23 @@
 //! Behind it stand `validate.rs`, `planning.rs`, `apply.rs` and `upgrade.rs`, which know nothing of messages, as this
 //! file knows nothing of the rules. An RPC itself never fails: what went wrong is a diagnostic in its response.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
-use crate::apply::ApplyRequest;
 use crate::calls::Calls;
-use crate::kinds::{Kind, Kinds};
-use crate::planning::PlanRequest;
+use crate::kinds::{Described, Kind, Kinds};
 use crate::wire::go_plugin::Empty;
 use crate::wire::go_plugin::grpc_controller_server::{GrpcController, GrpcControllerServer};
 use crate::wire::tfplugin6::provider_server::{Provider as ProviderService, ProviderServer};
 use crate::wire::tfplugin6::{self as message, ServerCapabilities};
-use crate::wire::{diagnostic, schema};
+use crate::wire::{diagnostic, resource, schema};
 use crate::{
-    Applied, DataSource, Diagnostic, Diagnostics, ImportRequest, Provider, ReadRequest, Resource,
-    apply, log, planning, upgrade, validate,
+    DataSource, Diagnostic, Diagnostics, ImportRequest, Provider, Resource, apply, log, planning,
+    upgrade, validate,
 };
 
 /// The largest message either way. Values are held in memory a few times over, so there has to be an end.
@@ -91,46 +90,19 @@ fn capabilities() -> ServerCapabilities {
 
 impl Shared {
     fn schemas(&self) -> message::get_provider_schema::Response {
+        fn all<T: Described + ?Sized>(kinds: &Kinds<T>) -> HashMap<String, message::Schema> {
+            let schemas = kinds
+                .iter()
+                .map(|kind| (kind.name.clone(), schema::to_wire(kind.schema())));
+            schemas.collect()
+        }
         message::get_provider_schema::Response {
             provider: Some(schema::to_wire(self.provider.schema())),
-            resource_schemas: self
-                .resources
-                .iter()
-                .map(|kind| (kind.name.clone(), schema::to_wire(kind.schema())))
-                .collect(),
-            data_source_schemas: self
-                .data_sources
-                .iter()
-                .map(|kind| (kind.name.clone(), schema::to_wire(kind.schema())))
-                .collect(),
+            resource_schemas: all(&self.resources),
+            data_source_schemas: all(&self.data_sources),
             server_capabilities: Some(capabilities()),
             ..Default::default()
         }
-    }
-
-    fn plan(
-        &self,
-        request: &message::plan_resource_change::Request,
-    ) -> Result<message::plan_resource_change::Response, Diagnostic> {
-        let kind = self.resources.find(&request.type_name)?;
-        let plan_request = PlanRequest {
-            config: kind.decode(request.config.as_ref(), "a configuration")?,
-            prior: kind.decode(request.prior_state.as_ref(), "a prior state")?,
-            proposed: kind.decode(request.proposed_new_state.as_ref(), "a proposed state")?,
-            private: request.prior_private.clone(),
-        };
-        let planned = planning::plan(kind.handler.as_ref(), kind.schema(), plan_request);
-        Ok(message::plan_resource_change::Response {
-            planned_state: Some(kind.encode(&planned.state)),
-            requires_replace: planned
-                .requires_replace
-                .iter()
-                .map(diagnostic::path_to_wire)
-                .collect(),
-            planned_private: planned.private,
-            diagnostics: diagnostic::to_wire(planned.diagnostics),
-            ..Default::default()
-        })
     }
 }
 
@@ -271,29 +243,19 @@ impl ProviderService for Server {
         let (shared, request) = (self.shared.clone(), request.into_inner());
         let upgraded = self.shared.calls.run(move |_| async move {
             let kind = shared.resources.find(&request.type_name)?;
-            let stored = request.raw_state.unwrap_or_default();
-            if stored.json.is_empty() && !stored.flatmap.is_empty() {
-                return Err(Diagnostic::error(
-                    "A stored state is in a format from before version 0.12",
-                )
-                .detail("Apply once with an older version of the provider and of OpenTofu."));
-            }
-            let state = upgrade::upgrade(
-                kind.handler.as_ref(),
-                kind.schema(),
-                request.version,
-                &stored.json,
-            )?;
+            let stored = resource::stored(request.raw_state)?;
+            let state = upgrade::upgrade(&*kind.handler, kind.schema(), request.version, &stored)?;
             Ok(kind.encode(&state))
         });
         let (upgraded_state, diagnostics) = match upgraded.await {
             Ok(state) => (Some(state), Vec::new()),
             Err(failure) => (None, failed(failure)),
         };
-        Ok(Response::new(message::upgrade_resource_state::Response {
+        let response = message::upgrade_resource_state::Response {
             upgraded_state,
             diagnostics,
-        }))
+        };
+        Ok(Response::new(response))
     }
 
     async fn read_resource(
@@ -305,29 +267,17 @@ impl ProviderService for Server {
         let (current, noted) = (request.current_state.clone(), request.private.clone());
         let read = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
-            let current = kind.decode(request.current_state.as_ref(), "a state")?;
-            let read_request = ReadRequest {
-                current,
-                private: request.private,
-            };
-            let read = apply::read(kind.handler.as_ref(), kind.schema(), read_request, &call).await;
-            Ok((
-                kind.encode(&read.state),
-                read.private,
-                diagnostic::to_wire(read.diagnostics),
-            ))
+            let request = kind.read_request(request)?;
+            Ok(kind.observed(apply::read(&*kind.handler, kind.schema(), request, &call).await))
         });
-        let (new_state, private, diagnostics) = match read.await {
-            Ok((state, private, diagnostics)) => (Some(state), private, diagnostics),
-            Err(failure) => (current, noted, failed(failure)),
-        };
-        let response = message::read_resource::Response {
-            new_state,
-            private,
-            diagnostics,
-            ..Default::default()
-        };
-        Ok(Response::new(response))
+        Ok(Response::new(read.await.unwrap_or_else(|failure| {
+            message::read_resource::Response {
+                new_state: current,
+                private: noted,
+                diagnostics: failed(failure),
+                ..Default::default()
+            }
+        })))
     }
 
     async fn plan_resource_change(
@@ -335,12 +285,12 @@ impl ProviderService for Server {
         request: Request<message::plan_resource_change::Request>,
     ) -> Answer<message::plan_resource_change::Response> {
         let (shared, request) = (self.shared.clone(), request.into_inner());
-        let planned = self
-            .shared
-            .calls
-            .run(move |_| async move { shared.plan(&request) })
-            .await;
-        Ok(Response::new(planned.unwrap_or_else(|failure| {
+        let planned = self.shared.calls.run(move |_| async move {
+            let kind = shared.resources.find(&request.type_name)?;
+            let request = kind.plan_request(request)?;
+            Ok(kind.planned(planning::plan(&*kind.handler, kind.schema(), request)))
+        });
+        Ok(Response::new(planned.await.unwrap_or_else(|failure| {
             message::plan_resource_change::Response {
                 diagnostics: failed(failure),
                 ..Default::default()
@@ -357,66 +307,35 @@ impl ProviderService for Server {
         let (prior, noted) = (request.prior_state.clone(), request.planned_private.clone());
         let applied = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
-            let apply_request = ApplyRequest {
-                config: kind.decode(request.config.as_ref(), "a configuration")?,
-                prior: kind.decode(request.prior_state.as_ref(), "a prior state")?,
-                planned: kind.decode(request.planned_state.as_ref(), "a planned state")?,
-                private: request.planned_private,
-            };
-            let applied =
-                apply::apply(kind.handler.as_ref(), kind.schema(), apply_request, &call).await;
-            let Applied {
-                state,
-                private,
-                diagnostics,
-            } = applied;
-            Ok((
-                kind.encode(&state),
-                private,
-                diagnostic::to_wire(diagnostics),
-            ))
+            let request = kind.apply_request(request)?;
+            Ok(kind.applied(apply::apply(&*kind.handler, kind.schema(), request, &call).await))
         });
-        let (new_state, private, diagnostics) = match applied.await {
-            Ok((state, private, diagnostics)) => (Some(state), private, diagnostics),
-            Err(failure) => (prior, noted, failed(failure)),
-        };
-        let response = message::apply_resource_change::Response {
-            new_state,
-            private,
-            diagnostics,
-            ..Default::default()
-        };
-        Ok(Response::new(response))
+        Ok(Response::new(applied.await.unwrap_or_else(|failure| {
+            message::apply_resource_change::Response {
+                new_state: prior,
+                private: noted,
+                diagnostics: failed(failure),
+                ..Default::default()
+            }
+        })))
     }
 
     async fn import_resource_state(
         &self,
         request: Request<message::import_resource_state::Request>,
     ) -> Answer<message::import_resource_state::Response> {
-        use message::import_resource_state::ImportedResource;
         let (shared, request) = (self.shared.clone(), request.into_inner());
         let imported = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
-            let import = ImportRequest { id: request.id };
-            let imported = apply::import(kind.handler.as_ref(), kind.schema(), import, &call).await;
-            let resource = (!imported.state.is_null()).then(|| ImportedResource {
-                type_name: request.type_name,
-                state: Some(kind.encode(&imported.state)),
-                private: imported.private,
-                identity: None,
-            });
-            Ok((resource, diagnostic::to_wire(imported.diagnostics)))
+            let request = ImportRequest { id: request.id };
+            Ok(kind.imported(apply::import(&*kind.handler, kind.schema(), request, &call).await))
         });
-        let (resource, diagnostics) = imported
-            .await
-            .unwrap_or_else(|failure| (None, failed(failure)));
-        let imported_resources = resource.into_iter().collect();
-        let response = message::import_resource_state::Response {
-            imported_resources,
-            diagnostics,
-            ..Default::default()
-        };
-        Ok(Response::new(response))
+        Ok(Response::new(imported.await.unwrap_or_else(|failure| {
+            message::import_resource_state::Response {
+                diagnostics: failed(failure),
+                ..Default::default()
+            }
+        })))
     }
 
     async fn read_data_source(

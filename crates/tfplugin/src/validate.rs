@@ -27,40 +27,43 @@ fn judge_attributes(
         if let Some(Err(diagnostic)) = attribute.validator.map(|judge| judge(value)) {
             diagnostics.push(diagnostic.at(path.clone()));
         }
-        let Kind::Nested(_, nested) = &attribute.kind else {
-            continue;
-        };
-        match value {
-            Value::Object(_) => judge_attributes(nested, value, &path, diagnostics),
-            Value::Map(elements) => {
-                for (key, element) in elements {
-                    judge_attributes(nested, element, &path.clone().key(key), diagnostics);
-                }
-            }
-            Value::List(elements) => {
-                for (index, element) in elements.iter().enumerate() {
-                    judge_attributes(
-                        nested,
-                        element,
-                        &path.clone().index(index as i64),
-                        diagnostics,
-                    );
-                }
-            }
-            Value::Set(elements) => {
-                for element in elements {
-                    // Elements of sets have no paths, so what is found in one is said of the set.
-                    let mut found = Diagnostics::new();
-                    judge_attributes(nested, element, &Path::root(), &mut found);
-                    diagnostics.extend(
-                        found
-                            .into_iter()
-                            .map(|diagnostic| diagnostic.at(path.clone())),
-                    );
-                }
-            }
-            _ => {}
+        if let Kind::Nested(_, nested) = &attribute.kind {
+            judge_nested(nested, value, &path, diagnostics);
         }
+    }
+}
+
+fn judge_nested(nested: &[Attribute], value: &Value, path: &Path, diagnostics: &mut Diagnostics) {
+    match value {
+        Value::Object(_) => judge_attributes(nested, value, path, diagnostics),
+        Value::Map(elements) => {
+            for (key, element) in elements {
+                judge_attributes(nested, element, &path.clone().key(key), diagnostics);
+            }
+        }
+        Value::List(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                judge_attributes(
+                    nested,
+                    element,
+                    &path.clone().index(index as i64),
+                    diagnostics,
+                );
+            }
+        }
+        Value::Set(elements) => {
+            // Elements of sets have no paths, so what is found in one is said of the set.
+            let mut found = Diagnostics::new();
+            for element in elements {
+                judge_attributes(nested, element, &Path::root(), &mut found);
+            }
+            diagnostics.extend(
+                found
+                    .into_iter()
+                    .map(|diagnostic| diagnostic.at(path.clone())),
+            );
+        }
+        _ => {}
     }
 }
 

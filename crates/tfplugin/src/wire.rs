@@ -5,6 +5,7 @@
 
 pub(crate) mod diagnostic;
 pub(crate) mod dynamic;
+pub(crate) mod resource;
 pub(crate) mod schema;
 
 #[allow(

@@ -150,10 +150,13 @@ pub async fn sweep(
     now: Moment,
 ) -> Result<(), Error> {
     for (app, record) in fleet {
+        let expired = |entry: &&Entry| entry::is_expired(entry, now);
+        // A work record is left only while workloads are: then the tombstone still has its use.
         let Some(entry) = record
             .entry
             .as_ref()
-            .filter(|entry| entry::is_expired(entry, now))
+            .filter(expired)
+            .filter(|_| record.work_revision == 0)
         else {
             continue;
         };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::envelope;
-use crate::lenient::{Devices, KeysOf, null_as_empty};
+use crate::lenient::{Devices, KeysOf};
 use crate::operation::Operation;
 use crate::request::{Request, path};
 

@@ -40,5 +40,6 @@ pub use client::{Client, Limits, Outcome};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::Error;
 pub use event::{Event, EventFilter, EventStream};
+pub use lenient::Devices;
 pub use operation::Operation;
 pub use request::Request;

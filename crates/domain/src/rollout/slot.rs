@@ -89,8 +89,14 @@ pub fn of<'a>(
     if newest.spec != spec.hash() {
         return match serving {
             None => Slot::Outdated(newest),
-            // It was promoted, and only its predecessor is left to be deleted.
-            Some(serving) if is_sustained(newest, spec, now) && serving.spec != spec.hash() => {
+            // What is declared serves here already, or would if it ran; the candidate has its place until then.
+            Some(serving) if serving.spec == spec.hash() && is_down(serving) => Slot::Stopped {
+                workload: serving,
+                served: true,
+            },
+            Some(serving) if serving.spec == spec.hash() => Slot::StaleCandidate(newest),
+            // It was promoted, or it is all that runs: only its predecessor is left to be deleted.
+            Some(serving) if is_sustained(newest, spec, now) || is_down(serving) => {
                 Slot::Leftovers(vec![serving])
             }
             Some(_) => Slot::StaleCandidate(newest),
@@ -107,6 +113,11 @@ fn serving<'a>(older: &[&'a Workload]) -> Option<&'a Workload> {
         .find(|workload| workload.healthy_since.is_some())
         .or(older.last())
         .copied()
+}
+
+/// Whether it cannot serve.
+fn is_down(workload: &Workload) -> bool {
+    workload.status == Status::Stopped
 }
 
 /// The newest generation is the declared one.

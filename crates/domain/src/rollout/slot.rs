@@ -96,7 +96,9 @@ pub fn of<'a>(
             },
             Some(serving) if serving.spec == spec.hash() => Slot::StaleCandidate(newest),
             // It was promoted, or it is all that runs: only its predecessor is left to be deleted.
-            Some(serving) if is_sustained(newest, spec, now) || is_down(serving) => {
+            Some(serving)
+                if !is_down(newest) && (is_sustained(newest, spec, now) || is_down(serving)) =>
+            {
                 Slot::Leftovers(vec![serving])
             }
             Some(_) => Slot::StaleCandidate(newest),
@@ -105,13 +107,18 @@ pub fn of<'a>(
     of_declared(newest, serving, spec, observation, work, now)
 }
 
-/// Of the generations before the newest, the one that serves: the newest that was healthy, else the newest.
+/// Of the generations before the newest, the one that serves: one that runs before one that does not, then one that
+/// was healthy before one that was not, then the newest.
 fn serving<'a>(older: &[&'a Workload]) -> Option<&'a Workload> {
     older
         .iter()
-        .rev()
-        .find(|workload| workload.healthy_since.is_some())
-        .or(older.last())
+        .max_by_key(|workload| {
+            (
+                !is_down(workload),
+                workload.healthy_since.is_some(),
+                workload.generation,
+            )
+        })
         .copied()
 }
 

@@ -14,6 +14,9 @@ use crate::given::Given;
 use crate::issue::{Issue, attribute};
 use crate::name;
 
+#[cfg(test)]
+mod tests;
+
 /// A map of texts, each with its own answer.
 pub type GivenMap = BTreeMap<String, Given<String>>;
 

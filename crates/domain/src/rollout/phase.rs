@@ -23,6 +23,8 @@ pub enum Phase {
     Draining,
     /// A candidate failed or is no longer wanted, and goes away.
     Reverting,
+    /// The last rollout failed, and what served before it goes on serving.
+    Reverted,
     /// A workload is missing or does not run.
     Degraded,
     /// A member does not answer, so not everything can be told.
@@ -41,6 +43,7 @@ impl Phase {
             Phase::Promoting => "promoting",
             Phase::Draining => "draining",
             Phase::Reverting => "reverting",
+            Phase::Reverted => "reverted",
             Phase::Degraded => "degraded",
             Phase::Unknown => "unknown",
             Phase::Deleting => "deleting",
@@ -52,7 +55,7 @@ impl Phase {
 pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Phase {
     let is_surplus = |ordinal: u32| ordinal >= spec.replicas;
     (0..spec.replicas)
-        .map(|ordinal| of_slot(&slot::of(ordinal, spec, observation, work, now)))
+        .map(|ordinal| of_slot(&slot::of(ordinal, spec, observation, work, now), work))
         .find(|phase| *phase != Phase::Serving)
         .or_else(|| {
             let mut workloads = observation.workloads.iter();
@@ -63,7 +66,7 @@ pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -
         .unwrap_or(Phase::Serving)
 }
 
-fn of_slot(slot: &Slot<'_>) -> Phase {
+fn of_slot(slot: &Slot<'_>, work: &Work) -> Phase {
     match slot {
         Slot::Converged | Slot::LeftAlone => Phase::Serving,
         Slot::Unknown(_) => Phase::Unknown,
@@ -71,6 +74,7 @@ fn of_slot(slot: &Slot<'_>) -> Phase {
         Slot::Leftovers(_) => Phase::Draining,
         Slot::Stopped { .. } => Phase::Degraded,
         Slot::StaleCandidate(_) => Phase::Reverting,
+        Slot::Outdated(_) if work.failure.is_some() => Phase::Reverted,
         Slot::Outdated(_) => Phase::Starting,
         Slot::OnTrial {
             candidate, trial, ..

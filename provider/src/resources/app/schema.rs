@@ -124,7 +124,7 @@ fn outputs() -> Vec<Attribute> {
         computed(Attribute::string("executor")).describe("Who takes the steps: `provider`."),
         computed(Attribute::number("revision")).describe("The revision of the app in the fleet store."),
         computed(Attribute::string("phase")).describe(
-            "Where the rollout is: `serving`, `starting`, `soaking`, `promoting`, `draining`, `reverting`, `degraded`, \
+            "Where the rollout is: `serving`, `starting`, `soaking`, `promoting`, `draining`, `reverting`, `reverted` (the last rollout failed), `degraded`, \
              `unknown` or `deleting`.",
         ),
         computed(Attribute::string("last_error")).describe(

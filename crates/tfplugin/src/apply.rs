@@ -8,7 +8,7 @@ use crate::debug::debug_without_private;
 use crate::plan_rules::{forget_write_only, keep_spelling};
 use crate::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
-    Path, ReadRequest, ReadState, Resource, Schema, Type, UpdateRequest, Value,
+    Moved, Path, ReadRequest, ReadState, Resource, Schema, Type, UpdateRequest, Value,
 };
 
 /// A planned change that is to be made.
@@ -222,7 +222,20 @@ pub(crate) async fn import(
     }
 }
 
-/// Looks a data source's answer over.
+/// Looks over what was taken over from another kind.
+pub(crate) fn moved(schema: &Schema, moved: Moved) -> (Value, Vec<u8>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    if moved.state.is_null() {
+        diagnostics.push(bug(
+            "The provider returned no state for a moved object",
+            "The state is null.",
+        ));
+    }
+    let state = finish(schema, moved.state, &mut diagnostics).unwrap_or(Value::Null);
+    (state, moved.private, diagnostics)
+}
+
+/// Looks the answer of a data source or an ephemeral resource over.
 pub(crate) fn answer(
     schema: &Schema,
     state: Value,
@@ -233,7 +246,7 @@ pub(crate) fn answer(
     }
     if state.is_null() {
         diagnostics.push(bug(
-            "The provider returned no answer for a data source",
+            "The provider returned nothing and no error",
             "The answer is null.",
         ));
     }

@@ -260,7 +260,10 @@ async fn what_cannot_be_observed_is_not_gone() {
 async fn an_import_has_a_state_or_an_error() {
     let take_over = async |state: Value, diagnostics: Diagnostics| {
         let resource = Answering(state, Vec::new(), diagnostics);
-        let request = ImportRequest { id: "a".to_owned() };
+        let request = ImportRequest {
+            id: "a".to_owned(),
+            identity: None,
+        };
         import(&resource, &resource.schema(), request, &Call::default()).await
     };
     let imported = take_over(Value::object([("name", "a".into())]), Diagnostics::new()).await;

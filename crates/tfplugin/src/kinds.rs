@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::wire::dynamic;
 use crate::wire::tfplugin6::DynamicValue;
-use crate::{DataSource, Diagnostic, Provider, Resource, Schema, Type, Value};
+use crate::{DataSource, Diagnostic, EphemeralResource, Provider, Resource, Schema, Type, Value};
 
 /// Something with a schema.
 pub(crate) trait Described: Send + Sync + 'static {
@@ -22,6 +22,12 @@ impl Described for dyn Provider {
 }
 
 impl Described for dyn Resource {
+    fn describe(&self) -> Schema {
+        self.schema()
+    }
+}
+
+impl Described for dyn EphemeralResource {
     fn describe(&self) -> Schema {
         self.schema()
     }

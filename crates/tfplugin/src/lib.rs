@@ -1,7 +1,8 @@
 //! The OpenTofu plugin protocol, version 6: write a provider in Rust.
 //!
 //! A provider is a value that implements [`Provider`]; the kinds of things it manages implement [`Resource`], what it
-//! only looks up implements [`DataSource`]. [`serve`] makes a process of it that OpenTofu starts, talks to and ends.
+//! only looks up implements [`DataSource`], what exists only while it is used [`EphemeralResource`], what expressions can
+//! compute [`Function`]. [`serve`] makes a process of it that OpenTofu starts, talks to and ends.
 //!
 //! # The parts, in the order in which one meets them
 //!
@@ -14,6 +15,10 @@
 //!   be computed, replacements. Then [`Resource::plan`] may change the [`Plan`].
 //! - **Work.** `create`, `read`, `update` and `delete` are given a [`Call`], which says when to stop. They run in tasks
 //!   of their own and are never dropped, so they decide themselves where it is safe to stop.
+//! - **Names.** With [`Resource::identity`] an object has a name of its own beside its state, by which it can be imported;
+//!   [`Resource::move_state`] takes objects of other kinds over.
+//! - **Secrets.** A write-only attribute is in the `config` of create and update and nowhere else. What changes with it has
+//!   to be told otherwise: by an ordinary attribute such as `key_version`.
 //! - **Diagnostics.** [`Diagnostics`] is how anything is told to the user, with the [`Path`] of the attribute concerned.
 //! - **Logs.** [`log`] writes lines that the host shows under `TF_LOG`. A provider never prints.
 //!
@@ -30,11 +35,11 @@
 //!    │             │
 //!    │         plan_rules.rs
 //!    │
-//! resource.rs  data_source.rs  provider.rs                  what an author writes
+//! resource.rs  data_source.rs  ephemeral.rs  function.rs  identity.rs  provider.rs       what an author writes
 //! ```
 //!
-//! Only `server.rs` and `wire/` know the protocol's messages. Nested blocks, functions, ephemeral resources, identities
-//! and moves are not served yet; their messages are in `proto/`.
+//! Only `server.rs` (with the folder of its name) and `wire/` know the protocol's messages. Nested blocks are deliberately
+//! not here. Lists, actions and state stores are not served yet; their messages are in `proto/`.
 
 mod apply;
 mod call;
@@ -44,8 +49,11 @@ mod data_source;
 mod debug;
 mod decode;
 mod diagnostic;
+mod ephemeral;
+mod function;
 mod handshake;
 mod host;
+mod identity;
 mod json;
 mod kinds;
 pub mod log;
@@ -57,6 +65,7 @@ mod plan;
 mod plan_rules;
 mod planning;
 mod provider;
+mod reattach;
 mod resource;
 mod schema;
 mod schema_check;
@@ -78,16 +87,19 @@ pub use conform::ConformError;
 pub use data_source::DataSource;
 pub use decode::DecodeError;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use ephemeral::{EphemeralResource, Opened, Renewed};
+pub use function::{Function, FunctionError, Parameter, Signature};
+pub use identity::{IdentityAttribute, IdentitySchema};
 pub use number::{Number, ParseNumberError};
 pub use path::{Path, PathStep};
 pub use plan::Plan;
 pub use provider::Provider;
 pub use resource::{
-    Applied, CreateRequest, DeleteRequest, ImportRequest, Imported, ReadRequest, ReadState,
-    Resource, UpdateRequest,
+    Applied, CreateRequest, DeleteRequest, ImportRequest, Imported, MoveRequest, Moved,
+    ReadRequest, ReadState, Resource, UpdateRequest,
 };
 pub use schema::{Attribute, Kind, Nesting, Replace, SameMeaning, Schema, Validator};
-pub use serve::serve;
+pub use serve::{ServeOptions, serve, serve_with};
 pub use timeouts::{
     GoDuration, ParseDurationError, Timeouts, parse_duration, same_duration, timeouts_attribute,
     validate_duration,

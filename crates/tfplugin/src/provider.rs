@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{Call, DataSource, Diagnostics, Resource, Schema, Value};
+use crate::{Call, DataSource, Diagnostics, EphemeralResource, Function, Resource, Schema, Value};
 
 /// A provider.
 #[async_trait]
@@ -27,6 +27,16 @@ pub trait Provider: Send + Sync + 'static {
 
     /// The kinds of observations, by their full names.
     fn data_sources(&self) -> Vec<(&'static str, Arc<dyn DataSource>)> {
+        Vec::new()
+    }
+
+    /// The kinds of what exists only while it is used, by their full names.
+    fn ephemeral_resources(&self) -> Vec<(&'static str, Arc<dyn EphemeralResource>)> {
+        Vec::new()
+    }
+
+    /// The functions, by their names without the provider's.
+    fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {
         Vec::new()
     }
 }

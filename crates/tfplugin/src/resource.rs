@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value as Json;
 
 use crate::debug::debug_without_private;
-use crate::{Call, Diagnostic, Diagnostics, Plan, Schema, Value};
+use crate::{Call, Diagnostic, Diagnostics, IdentitySchema, Plan, Schema, Value, identity};
 
 /// A kind of managed object.
 #[async_trait]
@@ -36,7 +36,7 @@ pub trait Resource: Send + Sync + 'static {
     /// Removes an object. One that is gone already is a success.
     async fn delete(&self, request: DeleteRequest, call: &Call) -> Applied;
 
-    /// Takes an existing object over by its name. The host reads it afterwards, so the names suffice.
+    /// Takes an existing object over by its name or its identity. The host reads it afterwards, so the names suffice.
     async fn import(&self, request: ImportRequest, _call: &Call) -> Imported {
         let error = Diagnostic::error(format!("The object {:?} cannot be imported", request.id))
             .detail("This kind of resource does not support import.");
@@ -52,6 +52,28 @@ pub trait Resource: Send + Sync + 'static {
     fn upgrade(&self, version: i64, _raw: Json) -> Result<Json, Diagnostic> {
         Err(Diagnostic::error(format!("A state of schema version {version} cannot be read"))
             .detail("This version of the provider has no upgrade for it. Apply once with the version between."))
+    }
+
+    /// What names its objects for good, if anything does. Every answer about an object then carries its identity.
+    fn identity(&self) -> Option<IdentitySchema> {
+        None
+    }
+
+    /// The identity of the object with this state: by itself the attributes of the same names. It may not be known yet.
+    fn identity_of(&self, state: &Value) -> Value {
+        identity::by_name(self.identity(), state)
+    }
+
+    /// Brings an identity of an older identity schema into the shape of the present one, as [`Resource::upgrade`] does.
+    fn upgrade_identity(&self, version: i64, _raw: Json) -> Result<Json, Diagnostic> {
+        Err(Diagnostic::error(format!("An identity of version {version} cannot be read"))
+            .detail("This version of the provider has no upgrade for it. Apply once with the version between."))
+    }
+
+    /// Takes over the state of an object of another kind, or of another provider, after a `moved` block: a rename, most
+    /// often. `None` says that nothing is known of such objects.
+    fn move_state(&self, _request: MoveRequest) -> Option<Result<Moved, Diagnostic>> {
+        None
     }
 }
 
@@ -100,8 +122,36 @@ pub struct ReadRequest {
 /// What [`Resource::import`] gets.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
-    /// What the user gave to name the object.
+    /// What the user gave to name the object; empty when it was named by its identity.
     pub id: String,
+    /// The identity that the user gave instead, in the shape of [`Resource::identity`].
+    pub identity: Option<Value>,
+}
+
+/// What [`Resource::move_state`] gets: an object as another kind stored it.
+#[derive(Clone)]
+pub struct MoveRequest {
+    /// The address of the provider it belongs to, such as `registry.opentofu.org/example/toy`.
+    pub source_provider: String,
+    /// The kind that it is of.
+    pub source_type: String,
+    /// The version of that kind's schema.
+    pub source_version: i64,
+    /// The state in that kind's shape.
+    pub state: Json,
+    /// The identity in that kind's shape, if it had one.
+    pub identity: Option<Json>,
+    /// What that kind noted of it.
+    pub private: Vec<u8>,
+}
+
+/// What was taken over from another kind.
+#[derive(Clone)]
+pub struct Moved {
+    /// The state in this kind's shape. The host reads the object next.
+    pub state: Value,
+    /// What the next call may want to know.
+    pub private: Vec<u8>,
 }
 
 /// What creating, updating or deleting came to.
@@ -175,4 +225,7 @@ debug_without_private! {
     Applied { state, diagnostics }
     ReadState { state, diagnostics }
     Imported { state, diagnostics }
+    // A stored state is shown by no type of this crate, so not at all.
+    MoveRequest { source_provider, source_type, source_version }
+    Moved { state }
 }

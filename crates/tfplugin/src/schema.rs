@@ -15,6 +15,8 @@ pub struct Schema {
     pub version: i64,
     /// What it is, in Markdown.
     pub description: String,
+    /// What to use instead; a schema with this text is deprecated.
+    pub deprecation: Option<String>,
     /// In the order of the documentation.
     pub attributes: Vec<Attribute>,
 }
@@ -25,8 +27,15 @@ impl Schema {
         Schema {
             version,
             description: description.into(),
+            deprecation: None,
             attributes: Vec::new(),
         }
+    }
+
+    /// The whole kind should not be used any more, and what should be.
+    pub fn deprecated(mut self, instead: impl Into<String>) -> Schema {
+        self.deprecation = Some(instead.into());
+        self
     }
 
     /// Adds attributes.

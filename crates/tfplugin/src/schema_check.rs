@@ -180,7 +180,7 @@ fn fits(default: &Value, attribute: &Attribute) -> bool {
         && default.clone().conform(&attribute.value_type()).is_ok()
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let part_of_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !name.is_empty()

@@ -29,6 +29,7 @@ use tonic::transport::server::Router;
 use crate::calls::Calls;
 use crate::handshake::{self, Greeting};
 use crate::host::Host;
+use crate::reattach;
 use crate::server::{Controller, Server};
 use crate::socket::{Socket, Stream};
 use crate::{Provider, log, panics, socket, tls};
@@ -71,12 +72,43 @@ enum Error {
 /// }
 /// ```
 pub fn serve(provider: impl Provider) -> ExitCode {
+    serve_provider(Arc::new(provider))
+}
+
+/// What [`serve_with`] can be told.
+#[derive(Clone, Copy, Debug)]
+pub struct ServeOptions {
+    /// The provider's address, such as `registry.opentofu.org/example/toy`, as configurations name it in `source`.
+    pub address: &'static str,
+}
+
+/// Serves a provider as [`serve`] does, and with the argument `--debug` as one that is started by hand.
+///
+/// Then it prints one line that sets `TF_REATTACH_PROVIDERS`. Hosts that have this variable use the running process, in
+/// which a debugger can wait, instead of starting one of their own. It serves in clear, to its own user only, until
+/// Ctrl-C.
+pub fn serve_with(provider: impl Provider, options: ServeOptions) -> ExitCode {
+    if !std::env::args()
+        .skip(1)
+        .any(|argument| argument == "--debug")
+    {
+        return serve_provider(Arc::new(provider));
+    }
+    panics::install_hook();
+    end_with(run(serve_by_hand(Arc::new(provider), options)))
+}
+
+fn serve_provider(provider: Arc<dyn Provider>) -> ExitCode {
     let greeting = match Greeting::read(|name| std::env::var_os(name)) {
         Ok(greeting) => greeting,
         Err(error) => return fail(&error),
     };
     panics::install_hook();
-    match run(Arc::new(provider), greeting) {
+    end_with(run(greet_and_serve(provider, greeting)))
+}
+
+fn end_with(served: Result<(), Error>) -> ExitCode {
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
@@ -91,7 +123,7 @@ fn fail(error: &(dyn StdError + 'static)) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn run(provider: Arc<dyn Provider>, greeting: Greeting) -> Result<(), Error> {
+fn run(serving: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
     // Handlers wait for others most of the time; two threads keep one free for the host's stop.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -99,7 +131,7 @@ fn run(provider: Arc<dyn Provider>, greeting: Greeting) -> Result<(), Error> {
         .enable_all()
         .build()
         .map_err(Error::Runtime)?;
-    let served = runtime.block_on(greet_and_serve(provider, greeting));
+    let served = runtime.block_on(serving);
     // Blocking work that a provider left behind must not hold the process.
     runtime.shutdown_background();
     served
@@ -119,7 +151,23 @@ async fn greet_and_serve(provider: Arc<dyn Provider>, greeting: Greeting) -> Res
     let line = handshake::line(&socket.path, certificate, greeting.asks_for_multiplexing);
     let acceptor = identity.map(|identity| TlsAcceptor::from(identity.config));
     handshake::print(&line).map_err(Error::Print)?;
-    serve_host(provider, socket, acceptor, signals).await
+    serve_host(provider, socket, acceptor, signals, StartedBy::Host).await
+}
+
+/// For `--debug`: nobody started it who would end it, and many hosts may come and go.
+async fn serve_by_hand(provider: Arc<dyn Provider>, options: ServeOptions) -> Result<(), Error> {
+    let signals = Signals::listen().map_err(Error::Signals)?;
+    let socket = Socket::bind(None)?;
+    let line = reattach::line(options.address, std::process::id(), &socket.path);
+    handshake::print(&line).map_err(Error::Print)?;
+    serve_host(provider, socket, None, signals, StartedBy::Hand).await
+}
+
+/// Who may end the process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StartedBy {
+    Host,
+    Hand,
 }
 
 async fn serve_host(
@@ -127,6 +175,7 @@ async fn serve_host(
     socket: Socket,
     acceptor: Option<TlsAcceptor>,
     mut signals: Signals,
+    started_by: StartedBy,
 ) -> Result<(), Error> {
     let calls = Calls::default();
     let host = Host::new(calls.clone());
@@ -142,10 +191,11 @@ async fn serve_host(
         router.serve_with_incoming_shutdown(incoming, closing.clone().cancelled_owned()),
     );
 
+    let by_host = started_by == StartedBy::Host;
     let reason = tokio::select! {
-        () = shutdown.cancelled() => "the host said so",
-        () = signals.terminated() => "it was told to terminate",
-        () = host.gone() => "the host is gone",
+        () = shutdown.cancelled(), if by_host => "the host said so",
+        () = host.gone(), if by_host => "the host is gone",
+        reason = signals.ended(by_host) => reason,
     };
     log::debug("the provider is ending", &[("reason", &reason)]);
     // Removed first: a host that loses patience kills, and then nothing is left behind.
@@ -169,20 +219,24 @@ fn router(provider: Arc<dyn Provider>, calls: Calls, shutdown: CancellationToken
 /// The signals that concern a provider.
 struct Signals {
     terminate: Signal,
-    /// Held so that the signal does nothing. The user's Ctrl-C reaches every process of the group; the host answers it
-    /// with a stop, and a provider that had died of it could not be stopped in good order.
-    _interrupt: Signal,
+    /// Held so that the signal does nothing by itself. The user's Ctrl-C reaches every process of the group; the host
+    /// answers it with a stop, and a provider that had died of it could not be stopped in good order.
+    interrupt: Signal,
 }
 
 impl Signals {
     fn listen() -> io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
-            _interrupt: signal(SignalKind::interrupt())?,
+            interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn terminated(&mut self) {
-        self.terminate.recv().await;
+    /// Waits for a signal to end. An interrupt is one only for who was started by hand.
+    async fn ended(&mut self, by_host: bool) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv(), if !by_host => "it was interrupted",
+            _ = self.terminate.recv() => "it was told to terminate",
+        }
     }
 }

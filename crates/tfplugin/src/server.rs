@@ -1,8 +1,15 @@
 //! The protocol's calls, one method each: decode, let the right file work, encode.
 //!
+//! Calls about functions, ephemeral resources and identities go on in the files of `server/`; those that no resource
+//! here has a use for (lists, actions, state stores) are answered "unimplemented" by the generated code.
+//!
 //! Before this file stands tonic, which was set up in `serve.rs`; every call runs in a task of its own (`calls.rs`).
 //! Behind it stand `validate.rs`, `planning.rs`, `apply.rs` and `upgrade.rs`, which know nothing of messages, as this
 //! file knows nothing of the rules. An RPC itself never fails: what went wrong is a diagnostic in its response.
+
+mod ephemeral;
+mod functions;
+mod identity;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +26,8 @@ use crate::wire::tfplugin6::provider_server::{Provider as ProviderService, Provi
 use crate::wire::tfplugin6::{self as message, ServerCapabilities};
 use crate::wire::{diagnostic, resource, schema};
 use crate::{
-    DataSource, Diagnostic, Diagnostics, ImportRequest, Provider, Resource, apply, log, planning,
-    upgrade, validate,
+    DataSource, Diagnostic, Diagnostics, EphemeralResource, Provider, Resource, apply, log,
+    planning, upgrade, validate,
 };
 
 /// The largest message either way. Values are held in memory a few times over, so there has to be an end.
@@ -36,6 +43,8 @@ struct Shared {
     provider: Kind<dyn Provider>,
     resources: Kinds<dyn Resource>,
     data_sources: Kinds<dyn DataSource>,
+    ephemeral_resources: Kinds<dyn EphemeralResource>,
+    functions: functions::Functions,
     calls: Calls,
 }
 
@@ -43,12 +52,16 @@ impl Server {
     pub(crate) fn new(provider: Arc<dyn Provider>, calls: Calls) -> Server {
         let resources = Kinds::new("resource", provider.resources());
         let data_sources = Kinds::new("data source", provider.data_sources());
+        let ephemeral_resources = Kinds::new("ephemeral resource", provider.ephemeral_resources());
+        let functions = provider.functions().into_iter().collect();
         let provider = Kind::new("the provider", provider);
         Server {
             shared: Arc::new(Shared {
                 provider,
                 resources,
                 data_sources,
+                ephemeral_resources,
+                functions,
                 calls,
             }),
         }
@@ -83,7 +96,7 @@ fn capabilities() -> ServerCapabilities {
     ServerCapabilities {
         plan_destroy: true,
         get_provider_schema_optional: true,
-        move_resource_state: false,
+        move_resource_state: true,
         generate_resource_config: false,
     }
 }
@@ -100,7 +113,35 @@ impl Shared {
             provider: Some(schema::to_wire(self.provider.schema())),
             resource_schemas: all(&self.resources),
             data_source_schemas: all(&self.data_sources),
+            ephemeral_resource_schemas: all(&self.ephemeral_resources),
+            functions: functions::described(&self.functions),
             server_capabilities: Some(capabilities()),
+            ..Default::default()
+        }
+    }
+}
+
+impl Shared {
+    fn metadata(&self) -> message::get_metadata::Response {
+        use message::get_metadata::{
+            DataSourceMetadata, EphemeralMetadata, FunctionMetadata, ResourceMetadata,
+        };
+        fn all<T: Described + ?Sized, M>(kinds: &Kinds<T>, make: fn(String) -> M) -> Vec<M> {
+            kinds.iter().map(|kind| make(kind.name.clone())).collect()
+        }
+        let functions = self.functions.keys().map(|name| FunctionMetadata {
+            name: (*name).to_owned(),
+        });
+        message::get_metadata::Response {
+            server_capabilities: Some(capabilities()),
+            resources: all(&self.resources, |type_name| ResourceMetadata { type_name }),
+            data_sources: all(&self.data_sources, |type_name| DataSourceMetadata {
+                type_name,
+            }),
+            ephemeral_resources: all(&self.ephemeral_resources, |type_name| EphemeralMetadata {
+                type_name,
+            }),
+            functions: functions.collect(),
             ..Default::default()
         }
     }
@@ -114,23 +155,7 @@ impl ProviderService for Server {
         &self,
         _: Request<message::get_metadata::Request>,
     ) -> Answer<message::get_metadata::Response> {
-        use message::get_metadata::{DataSourceMetadata, ResourceMetadata};
-        let resources = self.shared.resources.iter().map(|kind| kind.name.clone());
-        let data_sources = self
-            .shared
-            .data_sources
-            .iter()
-            .map(|kind| kind.name.clone());
-        Ok(Response::new(message::get_metadata::Response {
-            server_capabilities: Some(capabilities()),
-            resources: resources
-                .map(|type_name| ResourceMetadata { type_name })
-                .collect(),
-            data_sources: data_sources
-                .map(|type_name| DataSourceMetadata { type_name })
-                .collect(),
-            ..Default::default()
-        }))
+        Ok(Response::new(self.shared.metadata()))
     }
 
     async fn get_provider_schema(
@@ -155,14 +180,91 @@ impl ProviderService for Server {
         &self,
         _: Request<message::get_functions::Request>,
     ) -> Answer<message::get_functions::Response> {
-        Ok(Response::new(Default::default()))
+        let shared = self.shared.clone();
+        let described = self
+            .shared
+            .calls
+            .run(move |_| async move { Ok(functions::described(&shared.functions)) });
+        let (functions, diagnostics) = match described.await {
+            Ok(functions) => (functions, Vec::new()),
+            Err(failure) => (HashMap::new(), failed(failure)),
+        };
+        Ok(Response::new(message::get_functions::Response {
+            functions,
+            diagnostics,
+        }))
+    }
+
+    async fn call_function(
+        &self,
+        request: Request<message::call_function::Request>,
+    ) -> Answer<message::call_function::Response> {
+        Ok(Response::new(self.call(request.into_inner()).await))
     }
 
     async fn get_resource_identity_schemas(
         &self,
         _: Request<message::get_resource_identity_schemas::Request>,
     ) -> Answer<message::get_resource_identity_schemas::Response> {
-        Ok(Response::new(Default::default()))
+        let shared = self.shared.clone();
+        let described = self
+            .shared
+            .calls
+            .run(move |_| async move { Ok(shared.identity_schemas()) });
+        let (identity_schemas, diagnostics) = match described.await {
+            Ok(schemas) => (schemas, Vec::new()),
+            Err(failure) => (HashMap::new(), failed(failure)),
+        };
+        Ok(Response::new(
+            message::get_resource_identity_schemas::Response {
+                identity_schemas,
+                diagnostics,
+            },
+        ))
+    }
+
+    async fn upgrade_resource_identity(
+        &self,
+        request: Request<message::upgrade_resource_identity::Request>,
+    ) -> Answer<message::upgrade_resource_identity::Response> {
+        let response = self.upgrade_identity(request.into_inner()).await;
+        Ok(Response::new(response))
+    }
+
+    async fn move_resource_state(
+        &self,
+        request: Request<message::move_resource_state::Request>,
+    ) -> Answer<message::move_resource_state::Response> {
+        Ok(Response::new(self.move_state(request.into_inner()).await))
+    }
+
+    async fn validate_ephemeral_resource_config(
+        &self,
+        request: Request<message::validate_ephemeral_resource_config::Request>,
+    ) -> Answer<message::validate_ephemeral_resource_config::Response> {
+        let response = self.validate_ephemeral(request.into_inner()).await;
+        Ok(Response::new(response))
+    }
+
+    async fn open_ephemeral_resource(
+        &self,
+        request: Request<message::open_ephemeral_resource::Request>,
+    ) -> Answer<message::open_ephemeral_resource::Response> {
+        Ok(Response::new(self.open(request.into_inner()).await))
+    }
+
+    async fn renew_ephemeral_resource(
+        &self,
+        request: Request<message::renew_ephemeral_resource::Request>,
+    ) -> Answer<message::renew_ephemeral_resource::Response> {
+        Ok(Response::new(self.renew(request.into_inner()).await))
+    }
+
+    async fn close_ephemeral_resource(
+        &self,
+        request: Request<message::close_ephemeral_resource::Request>,
+    ) -> Answer<message::close_ephemeral_resource::Response> {
+        Ok(Response::new(self.close(request.into_inner()).await))
     }
 
     async fn validate_provider_config(
@@ -192,6 +294,10 @@ impl ProviderService for Server {
             let kind = shared.resources.find(&request.type_name)?;
             let config = kind.decode(request.config.as_ref(), "a configuration")?;
             let mut diagnostics = validate::validate(kind.schema(), &config);
+            let capabilities = request.client_capabilities.unwrap_or_default();
+            if !capabilities.write_only_attributes_allowed {
+                validate::refuse_write_only(kind.schema(), &config, &mut diagnostics);
+            }
             kind.handler.validate(&config, &mut diagnostics);
             Ok(diagnostics)
         });
@@ -265,15 +371,19 @@ impl ProviderService for Server {
         let (shared, request) = (self.shared.clone(), request.into_inner());
         // What cannot be observed stays as it is.
         let (current, noted) = (request.current_state.clone(), request.private.clone());
+        let identity = request.current_identity.clone();
         let read = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
+            let before = request.current_identity.clone();
             let request = kind.read_request(request)?;
-            Ok(kind.observed(apply::read(&*kind.handler, kind.schema(), request, &call).await))
+            let read = apply::read(&*kind.handler, kind.schema(), request, &call).await;
+            Ok(kind.observed(read, before.as_ref()))
         });
         Ok(Response::new(read.await.unwrap_or_else(|failure| {
             message::read_resource::Response {
                 new_state: current,
                 private: noted,
+                new_identity: identity,
                 diagnostics: failed(failure),
                 ..Default::default()
             }
@@ -287,8 +397,10 @@ impl ProviderService for Server {
         let (shared, request) = (self.shared.clone(), request.into_inner());
         let planned = self.shared.calls.run(move |_| async move {
             let kind = shared.resources.find(&request.type_name)?;
+            let before = request.prior_identity.clone();
             let request = kind.plan_request(request)?;
-            Ok(kind.planned(planning::plan(&*kind.handler, kind.schema(), request)))
+            let planned = planning::plan(&*kind.handler, kind.schema(), request);
+            Ok(kind.planned(planned, before.as_ref()))
         });
         Ok(Response::new(planned.await.unwrap_or_else(|failure| {
             message::plan_resource_change::Response {
@@ -305,15 +417,19 @@ impl ProviderService for Server {
         let (shared, request) = (self.shared.clone(), request.into_inner());
         // What was not answered for stays as it was; of a creation nothing can be said then.
         let (prior, noted) = (request.prior_state.clone(), request.planned_private.clone());
+        let identity = request.planned_identity.clone();
         let applied = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
+            let before = request.planned_identity.clone();
             let request = kind.apply_request(request)?;
-            Ok(kind.applied(apply::apply(&*kind.handler, kind.schema(), request, &call).await))
+            let applied = apply::apply(&*kind.handler, kind.schema(), request, &call).await;
+            Ok(kind.applied(applied, before.as_ref()))
         });
         Ok(Response::new(applied.await.unwrap_or_else(|failure| {
             message::apply_resource_change::Response {
                 new_state: prior,
                 private: noted,
+                new_identity: identity,
                 diagnostics: failed(failure),
                 ..Default::default()
             }
@@ -327,8 +443,10 @@ impl ProviderService for Server {
         let (shared, request) = (self.shared.clone(), request.into_inner());
         let imported = self.shared.calls.run(move |call| async move {
             let kind = shared.resources.find(&request.type_name)?;
-            let request = ImportRequest { id: request.id };
-            Ok(kind.imported(apply::import(&*kind.handler, kind.schema(), request, &call).await))
+            let before = request.identity.clone();
+            let request = kind.import_request(request)?;
+            let imported = apply::import(&*kind.handler, kind.schema(), request, &call).await;
+            Ok(kind.imported(imported, before.as_ref()))
         });
         Ok(Response::new(imported.await.unwrap_or_else(|failure| {
             message::import_resource_state::Response {

@@ -3,13 +3,67 @@
 //! The host has checked types and required attributes before; `Resource::validate` comes after. Unknown values are
 //! passed over, they are judged again when they are known.
 
-use crate::{Attribute, Diagnostics, Kind, Path, Schema, Value};
+use crate::{Attribute, Diagnostic, Diagnostics, Kind, Path, Schema, Value};
 
 /// Judges a configuration.
 pub(crate) fn validate(schema: &Schema, config: &Value) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     judge_attributes(&schema.attributes, config, &Path::root(), &mut diagnostics);
     diagnostics
+}
+
+/// Refuses write-only values of a host that does not know them: it would store what it takes for ordinary ones.
+pub(crate) fn refuse_write_only(schema: &Schema, config: &Value, diagnostics: &mut Diagnostics) {
+    for path in write_only_paths(&schema.attributes, config) {
+        let error = Diagnostic::error(format!("The write-only attribute {path} is not supported"));
+        let detail = "This version of OpenTofu or Terraform would store its value. Use OpenTofu 1.11 or Terraform 1.11 or later, or leave it out.";
+        diagnostics.push(error.detail(detail).at(path));
+    }
+}
+
+/// The attributes, by their paths, that are write-only and have a value. Elements of sets cannot be write-only.
+fn write_only_paths(attributes: &[Attribute], config: &Value) -> Vec<Path> {
+    let mut found = Vec::new();
+    visit_objects(
+        attributes,
+        config,
+        &Path::root(),
+        &mut |attribute, value, path| {
+            if attribute.write_only && !value.is_null() {
+                found.push(path.clone());
+            }
+        },
+    );
+    found
+}
+
+/// Calls back for every attribute of every object that has a path.
+fn visit_objects(
+    attributes: &[Attribute],
+    object: &Value,
+    path: &Path,
+    visit: &mut impl FnMut(&Attribute, &Value, &Path),
+) {
+    for attribute in attributes {
+        let (value, path) = (
+            object.attr(&attribute.name),
+            path.clone().attr(&attribute.name),
+        );
+        visit(attribute, value, &path);
+        let Kind::Nested(_, nested) = &attribute.kind else {
+            continue;
+        };
+        match value {
+            Value::Object(_) => visit_objects(nested, value, &path, visit),
+            Value::Map(elements) => elements.iter().for_each(|(key, element)| {
+                visit_objects(nested, element, &path.clone().key(key), visit);
+            }),
+            Value::List(elements) => elements.iter().enumerate().for_each(|(index, element)| {
+                visit_objects(nested, element, &path.clone().index(index as i64), visit);
+            }),
+            _ => {}
+        }
+    }
 }
 
 fn judge_attributes(

@@ -5,6 +5,8 @@
 
 pub(crate) mod diagnostic;
 pub(crate) mod dynamic;
+pub(crate) mod ephemeral;
+pub(crate) mod function;
 pub(crate) mod resource;
 pub(crate) mod schema;
 

@@ -15,6 +15,8 @@ pub(crate) fn to_wire(schema: &Schema) -> WireSchema {
             attributes: schema.attributes.iter().map(attribute_to_wire).collect(),
             description: schema.description.clone(),
             description_kind: StringKind::Markdown.into(),
+            deprecated: schema.deprecation.is_some(),
+            deprecation_message: schema.deprecation.clone().unwrap_or_default(),
             ..Block::default()
         }),
     }

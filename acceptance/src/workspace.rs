@@ -324,14 +324,25 @@ impl Run {
         Ok(self)
     }
 
-    /// The command, its exit code and its output.
+    /// What it printed from its first error on; everything if there is none.
+    pub fn error(&self) -> &str {
+        let start = self.output.find("Error: ").unwrap_or(0);
+        self.output[start..].trim_end()
+    }
+
+    /// The command, its exit code, and what matters of its output.
     pub fn told(&self) -> String {
         let code = self
             .code
             .map_or("a signal".to_owned(), |code| code.to_string());
+        let output = if self.code == Some(1) {
+            self.error()
+        } else {
+            &self.output
+        };
         format!(
-            "{} ended with {code} after {:.1?}:\n{}",
-            self.typed, self.took, self.output
+            "{} ended with {code} after {:.1?}:\n{output}",
+            self.typed, self.took
         )
     }
 }

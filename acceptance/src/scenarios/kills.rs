@@ -121,7 +121,7 @@ pub fn sweep(
         };
         let told = format!(
             "{act:?} killed {moment:?} request {nth} ({at}), which said:\n{}",
-            interrupted.output
+            interrupted.error()
         );
         let imported = stage.mend(act, wanted).with_context(|| told.clone())?;
         stage.check(act, wanted).with_context(|| told.clone())?;

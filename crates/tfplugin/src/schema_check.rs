@@ -123,7 +123,7 @@ fn faults_of(attribute: &Attribute, around: &Surroundings) -> Vec<&'static str> 
             "It is write-only and replaces: every update would replace",
         ),
         (
-            around.in_set && computed,
+            around.in_set && computed && !around.computed,
             "It stands in a set and is computed: elements of sets have no names to keep it by",
         ),
         (
@@ -229,6 +229,13 @@ mod tests {
             faults(Attribute::string("kind").optional_computed().default("lan")),
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn a_set_may_be_the_providers_alone() {
+        let set = Attribute::nested_set("seals", [Attribute::string("maker").computed()]);
+        assert_eq!(faults(set.clone().computed()), Vec::<String>::new());
+        assert!(!faults(set.optional()).is_empty());
     }
 
     #[test]

@@ -78,13 +78,38 @@ pub fn check(provider: &dyn Provider) -> Vec<(String, Diagnostic)> {
         .data_sources()
         .into_iter()
         .map(|(name, kind)| (name.to_owned(), kind.schema()));
-    let schemas = std::iter::once(own).chain(resources).chain(data_sources);
-    schemas
-        .flat_map(|(name, schema)| {
-            schema
-                .check()
-                .into_iter()
-                .map(move |fault| (name.clone(), fault))
-        })
+    let ephemeral = provider
+        .ephemeral_resources()
+        .into_iter()
+        .map(|(name, kind)| (name.to_owned(), kind.schema()));
+    // Only managed objects have anything to write.
+    let others = std::iter::once(own).chain(data_sources).chain(ephemeral);
+    let others = others.map(|(name, schema)| {
+        let mut faults = schema.check();
+        if holds_write_only(&schema.attributes) {
+            faults.push(Diagnostic::error("It has a write-only attribute"));
+        }
+        (name, faults)
+    });
+    let identities = provider.resources().into_iter().filter_map(|(name, kind)| {
+        let identity = kind.identity()?;
+        Some((format!("the identity of {name}"), identity.check()))
+    });
+    let functions = provider.functions().into_iter();
+    let functions =
+        functions.map(|(name, function)| (name.to_owned(), function.signature().check()));
+    resources
+        .map(|(name, schema)| (name, schema.check()))
+        .chain(others)
+        .chain(identities)
+        .chain(functions)
+        .flat_map(|(name, faults)| faults.into_iter().map(move |fault| (name.clone(), fault)))
         .collect()
+}
+
+fn holds_write_only(attributes: &[crate::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let nested = attribute.nested_attributes();
+        attribute.write_only || nested.is_some_and(|(_, nested)| holds_write_only(nested))
+    })
 }

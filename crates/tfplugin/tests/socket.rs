@@ -86,7 +86,7 @@ async fn apply(client: &Client, config: Value, prior: &Applied) -> Applied {
 /// What a host would propose for the toy's computed attributes.
 fn propose(config: &Value, prior: &Value) -> Value {
     let mut proposed = config.clone();
-    for computed in ["id", "revision", "colour"] {
+    for computed in ["id", "revision", "colour", "locked"] {
         if !config.is_null() && config.attr(computed).is_null() {
             proposed.set_attr(computed, prior.attr(computed).clone());
         }

@@ -1,4 +1,4 @@
-//! The resource: a box. Schema, plan, create, read, update, delete, import, upgrade, in this order.
+//! The resource: a box. Schema, plan, create, read, update, delete, import, upgrade, identity, move, in this order.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,9 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use tfplugin::{
-    Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest,
-    Imported, Plan, ReadRequest, ReadState, Resource, Schema, Timeouts, Type, UpdateRequest, Value,
-    log, parse_duration, same_duration, timeouts_attribute, validate_duration,
+    Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics,
+    IdentitySchema, ImportRequest, Imported, MoveRequest, Moved, Plan, ReadRequest, ReadState,
+    Resource, Schema, Timeouts, Type, UpdateRequest, Value, log, parse_duration, same_duration,
+    timeouts_attribute, validate_duration,
 };
 
 use crate::provider::Folder;
@@ -29,11 +30,14 @@ impl Boxes {
         Ok(self.folder.path()?.join(name))
     }
 
-    /// Stores the state as the box itself.
-    fn write(&self, state: &Value) -> Result<(), Diagnostic> {
+    /// Stores the state as the box itself, and with it the lock that the key fits. A write-only value is in the
+    /// configuration only: the world has to know it, the state must not.
+    fn write(&self, state: &Value, config: &Value) -> Result<(), Diagnostic> {
         let name = state.attr("name").as_str().unwrap_or_default();
-        let content = state.to_json().unwrap_or_default().to_string();
-        std::fs::write(self.file(name)?, content).map_err(|error| failed("written", name, &error))
+        let mut content = state.to_json().unwrap_or_default();
+        content["lock"] = Json::from(config.attr("key").as_str());
+        std::fs::write(self.file(name)?, content.to_string())
+            .map_err(|error| failed("written", name, &error))
     }
 
     /// The box, or null when it is gone.
@@ -76,10 +80,11 @@ impl Boxes {
     }
 
     /// What the provider itself knows of a box.
-    fn fill(mut state: Value, revision: i64) -> Value {
+    fn fill(mut state: Value, config: &Value, revision: i64) -> Value {
         let name = state.attr("name").as_str().unwrap_or_default().to_owned();
         state.set_attr("id", format!("box/{name}"));
         state.set_attr("revision", revision);
+        state.set_attr("locked", !config.attr("key").is_null());
         if let Some(parts) = state.attr("parts").as_map().cloned() {
             let filled = parts.into_iter().map(|(key, mut part)| {
                 part.set_attr("serial", format!("{name}-{key}"));
@@ -129,7 +134,10 @@ impl Resource for Boxes {
                 .optional()
                 .write_only()
                 .sensitive()
-                .describe("What opens it."),
+                .describe("What opens it. It is stored nowhere; raise `key_version` to have a new one taken."),
+            Attribute::number("key_version")
+                .optional()
+                .describe("Changes with the key, which cannot be seen to change."),
             Attribute::string("work_time")
                 .optional()
                 .same_meaning(same_duration)
@@ -164,6 +172,39 @@ impl Resource for Boxes {
             )
             .optional()
             .describe("Its parts, by name."),
+            Attribute::nested_list(
+                "layers",
+                [
+                    Attribute::string("material")
+                        .required()
+                        .describe("What it is made of."),
+                    Attribute::bool("soft")
+                        .optional_computed()
+                        .default(false)
+                        .describe("Whether it gives."),
+                ],
+            )
+            .optional()
+            .describe("What it is lined with, from the bottom."),
+            Attribute::nested_set(
+                "stamps",
+                [
+                    Attribute::string("country")
+                        .required()
+                        .describe("Where it has been."),
+                    Attribute::number("year")
+                        .optional()
+                        .describe("When it has been there."),
+                ],
+            )
+            .optional()
+            .describe("Where it has been, in no order."),
+            Attribute::of("size", Type::object([("width", Type::Number), ("height", Type::Number)]))
+                .optional()
+                .describe("How large it is: a plain object, which is compared as a whole."),
+            Attribute::bool("locked")
+                .computed()
+                .describe("Whether it needs a key."),
             timeouts_attribute(&["create", "update"]),
             Attribute::string("id")
                 .computed()
@@ -197,8 +238,8 @@ impl Resource for Boxes {
     }
 
     async fn create(&self, request: CreateRequest, call: &Call) -> Applied {
-        let state = Boxes::fill(request.planned, 1);
-        if let Err(diagnostic) = self.write(&state) {
+        let state = Boxes::fill(request.planned, &request.config, 1);
+        if let Err(diagnostic) = self.write(&state, &request.config) {
             // Nothing was made, so nothing is to be remembered.
             return Applied::failed(Value::Null, diagnostic);
         }
@@ -235,8 +276,8 @@ impl Resource for Boxes {
             return Applied::failed(request.prior, diagnostic).private(request.private);
         }
         let revision = request.prior.attr("revision").as_i64().unwrap_or_default() + 1;
-        let state = Boxes::fill(request.planned, revision);
-        match self.write(&state) {
+        let state = Boxes::fill(request.planned, &request.config, revision);
+        match self.write(&state, &request.config) {
             Ok(()) => Applied::new(state).private(request.private),
             Err(diagnostic) => Applied::failed(request.prior, diagnostic).private(request.private),
         }
@@ -261,7 +302,11 @@ impl Resource for Boxes {
 
     async fn import(&self, request: ImportRequest, _: &Call) -> Imported {
         // The host reads next, and finds everything else by the name.
-        let state = Value::object([("name", request.id.as_str().into())]);
+        let name = request.identity.map_or_else(
+            || request.id.into(),
+            |identity| identity.attr("name").clone(),
+        );
+        let state = Value::object([("name", name)]);
         Imported {
             state,
             private: Vec::new(),
@@ -282,5 +327,24 @@ impl Resource for Boxes {
             state.insert("note".to_owned(), text);
         }
         Ok(raw)
+    }
+
+    fn identity(&self) -> Option<IdentitySchema> {
+        Some(IdentitySchema::new(0).required("name", Type::String, "What it is called."))
+    }
+
+    fn move_state(&self, request: MoveRequest) -> Option<Result<Moved, Diagnostic>> {
+        // Boxes were called crates once, and their note was a text, as in version 0.
+        if request.source_type != "toy_crate" || !request.source_provider.ends_with("/toy") {
+            return None;
+        }
+        let upgraded = self.upgrade(0, request.state).and_then(|raw| {
+            Value::from_json(&raw, &self.schema().object_type())
+                .map_err(|error| failed("understood", "of a crate", &error))
+        });
+        Some(upgraded.map(|state| Moved {
+            state,
+            private: request.private,
+        }))
     }
 }

@@ -39,7 +39,9 @@ impl DataSource for Count {
             })?;
             let names = entries.flatten().map(|entry| entry.file_name());
             Ok(names
-                .filter(|name| name.to_string_lossy().starts_with(prefix))
+                .map(|name| name.to_string_lossy().into_owned())
+                // Keys hang there too, under names that begin with a point.
+                .filter(|name| name.starts_with(prefix) && !name.starts_with('.'))
                 .count() as u64)
         });
         match counted {

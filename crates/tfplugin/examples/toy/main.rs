@@ -1,14 +1,38 @@
 //! A whole provider to begin from: it keeps boxes, and a box is a file in a folder.
 //!
-//! `main` is one call; the provider is `provider.rs`, its resource `boxes.rs`, its data source `count.rs`. The crate's
-//! own tests run it over a real socket (`tests/socket.rs`), and some of its oddities are there for them.
+//! # How to read it
+//!
+//! `main` is one call. What follows is one file for each thing that a provider can register, in the order in which an
+//! author usually comes to need them:
+//!
+//! 1. `provider.rs`: the provider block, and how what it configures reaches the others.
+//! 2. `boxes.rs`: a resource. Its schema has an attribute of each kind and nesting; then come validation, the plan, the
+//!    four operations (slow ones, which can be stopped), import by name and by identity, the upgrade of an older state,
+//!    and the move of a state from `toy_crate`, as boxes were called once.
+//! 3. `count.rs`: a data source.
+//! 4. `keys.rs`: an ephemeral resource. Its value fits the box's write-only `key`, and the two together are how a secret
+//!    gets from one system into another without lying in a state on the way.
+//! 5. `label.rs`: a function.
+//!
+//! # How to try it
+//!
+//! Build it, name the program `terraform-provider-toy`, and let OpenTofu find it with `dev_overrides` for
+//! `registry.opentofu.org/example/toy`. Started with `--debug` it prints a line that makes OpenTofu use the running
+//! process. The crate's own tests run it over a real socket (`tests/socket.rs`), and some of its oddities are for them.
 
 mod boxes;
 mod count;
+mod keys;
+mod label;
 mod provider;
 
 use std::process::ExitCode;
 
+use tfplugin::ServeOptions;
+
 fn main() -> ExitCode {
-    tfplugin::serve(provider::Toy::default())
+    let options = ServeOptions {
+        address: "registry.opentofu.org/example/toy",
+    };
+    tfplugin::serve_with(provider::Toy::default(), options)
 }

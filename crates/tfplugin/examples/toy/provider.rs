@@ -1,15 +1,18 @@
-//! The provider: one setting, which the resource and the data source share.
+//! The provider: one setting, which everything registered here shares. Functions alone do without it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tfplugin::{
-    Attribute, Call, DataSource, Diagnostic, Diagnostics, Provider, Resource, Schema, Value,
+    Attribute, Call, DataSource, Diagnostic, Diagnostics, EphemeralResource, Function, Provider,
+    Resource, Schema, Value,
 };
 
 use crate::boxes::Boxes;
 use crate::count::Count;
+use crate::keys::Keys;
+use crate::label::Label;
 
 /// Where the boxes are. It is known once the provider has been configured, and even then it may not be known yet.
 #[derive(Clone, Default)]
@@ -68,5 +71,13 @@ impl Provider for Toy {
 
     fn data_sources(&self) -> Vec<(&'static str, Arc<dyn DataSource>)> {
         vec![("toy_count", Arc::new(Count::new(self.folder.clone())))]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<(&'static str, Arc<dyn EphemeralResource>)> {
+        vec![("toy_key", Arc::new(Keys::new(self.folder.clone())))]
+    }
+
+    fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {
+        vec![("label", Arc::new(Label))]
     }
 }

@@ -133,8 +133,13 @@ impl Client {
             .await?
             .into_inner();
         let resources = answer.resources.into_iter().map(|kind| kind.type_name);
+        let data_sources = answer.data_sources.into_iter().map(|kind| kind.type_name);
+        let ephemeral = answer.ephemeral_resources.into_iter();
+        let functions = answer.functions.into_iter().map(|function| function.name);
         Ok(resources
-            .chain(answer.data_sources.into_iter().map(|kind| kind.type_name))
+            .chain(data_sources)
+            .chain(ephemeral.map(|kind| kind.type_name))
+            .chain(functions)
             .collect())
     }
 

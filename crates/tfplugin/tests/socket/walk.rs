@@ -254,7 +254,7 @@ async fn a_data_source_answers() {
     assert_eq!(answer.attr("count_of_boxes").as_i64(), Some(1));
     assert_eq!(
         toy.client().metadata().await.expect("names"),
-        ["toy_box", "toy_count"]
+        ["toy_box", "toy_count", "toy_key", "label"]
     );
 }
 

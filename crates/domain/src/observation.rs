@@ -143,6 +143,10 @@ pub struct Observation {
     /// The architecture that the image needs; `None` if it is not known, which rules no member out.
     #[serde(default)]
     pub architecture: Option<String>,
+    /// Workloads that were found stopped and were not started by this executor: whoever began their start may have
+    /// been cut off in the middle of it, and Incus may still be at it.
+    #[serde(default)]
+    pub unfinished: BTreeSet<String>,
     /// The answers of this pass to "healthy now?", by instance name.
     #[serde(skip)]
     pub probes: BTreeMap<String, Probe>,
@@ -161,6 +165,17 @@ pub enum Probe {
     Healthy,
     /// No, and what was seen instead.
     Unhealthy(String),
+}
+
+impl Observation {
+    /// The names of the workloads that do not run.
+    pub fn stopped(&self) -> impl Iterator<Item = &String> {
+        let stopped = |workload: &&Workload| workload.status == Status::Stopped;
+        self.workloads
+            .iter()
+            .filter(stopped)
+            .map(|workload| &workload.name)
+    }
 }
 
 /// What of the instance list concerns `app`.

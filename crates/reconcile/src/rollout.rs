@@ -24,6 +24,10 @@ use crate::image;
 
 pub use remove::remove;
 
+/// How many passes in a row may be disturbed: Incus refuses what concerns an instance that it is busy with, and so
+/// does a member that is going down.
+const DISTURBANCES: u32 = 10;
+
 /// One app on its way to a revision.
 pub struct Rollout<'a> {
     /// Where.

@@ -146,10 +146,15 @@ fn of_declared<'a>(
     }
     match candidate.status {
         Status::Evacuated => Slot::LeftAlone,
-        Status::Stopped if !candidate.ever_started => Slot::Stopped {
-            workload: candidate,
-            served: false,
-        },
+        // It was never started, or nobody knows whether its start has come to an end.
+        Status::Stopped
+            if !candidate.ever_started || observation.unfinished.contains(&candidate.name) =>
+        {
+            Slot::Stopped {
+                workload: candidate,
+                served: candidate.healthy_since.is_some(),
+            }
+        }
         Status::Stopped if serving.is_none() && candidate.healthy_since.is_some() => {
             Slot::Stopped {
                 workload: candidate,

@@ -331,6 +331,17 @@ fn a_candidate_has_until_its_deadline() {
     );
 }
 
+/// Cases 34: a start that was cut off may still be going on, so a stopped candidate of before is started, not judged.
+#[test]
+fn a_stopped_candidate_of_a_killed_apply_is_started_and_not_judged() {
+    let mut seen = observation(&["0 g0 v1 running healthy", "0 g1 v2 stopped"]);
+    seen.unfinished.insert("web-0-g1".to_owned());
+    assert_eq!(
+        told(&spec("v2", 1), &seen, &Work::default()),
+        "replica 0: start generation 1; again"
+    );
+}
+
 /// The invariant that a generation never goes down, with nothing but the record left.
 #[test]
 fn generations_go_on_from_the_record() {

@@ -3,14 +3,15 @@
 //! Before: `rollout.rs`. After: `domain::rollout::decide` for what to do, `store.rs` to record it, `execute.rs` to do
 //! it. What a pass learns that Incus does not keep (a kept output, a failed start) is carried to the next pass here.
 
-use std::collections::BTreeMap;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::moment::Moment;
-use domain::observation::{self, Observation, Probe};
+use domain::observation::{self, Observation, Probe, Workload};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 
-use super::{Rollout, until};
+use super::{DISTURBANCES, Rollout, until};
 use crate::clock;
 use crate::error::Error;
 use crate::execute::{Done, Template, execute};
@@ -23,9 +24,24 @@ use crate::wake::Wake;
 /// Incus, and refuses a start for a moment.
 const STARTS: u32 = 3;
 
+/// No wait is shorter, whatever the clocks say.
+const SHORTEST_WAIT: Duration = Duration::from_millis(20);
+
+/// How far the steps of a decision came.
+enum Performed {
+    /// To their end.
+    Wholly,
+    /// Not all of them; the next pass observes what is there, and decides anew.
+    InPart,
+}
+
 /// What the passes so far have learned.
 #[derive(Default)]
 struct Learned {
+    /// Workloads that this executor has started.
+    started: BTreeSet<String>,
+    /// How many passes in a row were disturbed.
+    disturbed: u32,
     /// Kept outputs, by instance name.
     outputs: BTreeMap<String, String>,
     /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
@@ -48,18 +64,17 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision).await?;
-        perform(rollout, needs_root_disk, &decision, &mut learned).await?;
-        match decision.next {
+        let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
+            Performed::Wholly => decision.next,
+            Performed::InPart => Next::Wait(PROBE_INTERVAL),
+        };
+        match next {
             Next::Again => {}
             Next::Wait(time) => {
-                let time = time
-                    .min(give_up_at.since(now))
-                    .max(core::time::Duration::from_millis(20));
+                let time = time.min(give_up_at.since(now)).max(SHORTEST_WAIT);
                 let ours = |name: &str| {
-                    observation
-                        .workloads
-                        .iter()
-                        .any(|workload| workload.name == name)
+                    let named = |workload: &Workload| workload.name == name;
+                    observation.workloads.iter().any(named)
                 };
                 tokio::select! {
                     () = wake.wait(time, ours) => {}
@@ -120,6 +135,10 @@ impl Learned {
     /// If a create failed and left nothing behind: then there is nothing to observe.
     fn apply(&mut self, observation: &mut Observation) -> Result<(), Error> {
         observation.outputs.clone_from(&self.outputs);
+        let unfinished = observation
+            .stopped()
+            .filter(|name| !self.started.contains(*name));
+        observation.unfinished = unfinished.cloned().collect();
         while let Some((name, error)) = self.failed_creates.pop_first() {
             if observation
                 .workloads
@@ -138,6 +157,24 @@ impl Learned {
             .map(|(name, (_, error))| (name.clone(), error.clone()))
             .collect();
         Ok(())
+    }
+
+    fn done(&mut self, step: &Step, done: Done) {
+        match (step, done) {
+            (Step::Create { name, .. } | Step::Start { name, .. }, _) => {
+                self.started.insert(name.clone());
+            }
+            (Step::KeepOutput { name, .. }, Done::Output(output)) => {
+                self.outputs.insert(name.clone(), output);
+            }
+            (
+                Step::KeepOutput { .. }
+                | Step::StampHealthy { .. }
+                | Step::ClearHealthy { .. }
+                | Step::Delete { .. },
+                _,
+            ) => {}
+        }
     }
 
     fn failed_start(&mut self, name: &str, error: &Error) {
@@ -198,7 +235,7 @@ async fn perform(
     needs_root_disk: bool,
     decision: &Decision,
     learned: &mut Learned,
-) -> Result<(), Error> {
+) -> Result<Performed, Error> {
     let template = Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
@@ -207,24 +244,24 @@ async fn perform(
     // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
     let _turn = rollout.cluster.steps.acquire().await.ok();
     for step in &decision.steps {
-        match (execute(&template, step).await, step) {
-            (Ok(Done::Seen), _) => {}
-            (Ok(Done::Output(output)), step) => {
-                if let Step::KeepOutput { name, .. } = step {
-                    learned.outputs.insert(name.clone(), output);
-                }
+        let error = match execute(&template, step).await {
+            Ok(done) => {
+                learned.done(step, done);
+                continue;
             }
-            (Err(Error::Incus(error)), Step::Create { name, .. }) => {
+            Err(error) => error,
+        };
+        match (error, step) {
+            (Error::Incus(error), Step::Create { name, .. }) => {
                 learned.failed_creates.insert(name.clone(), error);
-                return Ok(());
             }
-            (Err(error), Step::Start { name, .. }) => {
-                learned.failed_start(name, &error);
-                tokio::time::sleep(PROBE_INTERVAL).await;
-                return Ok(());
-            }
-            (Err(error), _) => return Err(error),
+            (error, Step::Start { name, .. }) => learned.failed_start(name, &error),
+            (error, _) if learned.disturbed >= DISTURBANCES => return Err(error),
+            _ => {}
         }
+        learned.disturbed += 1;
+        return Ok(Performed::InPart);
     }
-    Ok(())
+    learned.disturbed = 0;
+    Ok(Performed::Wholly)
 }

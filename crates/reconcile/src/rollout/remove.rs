@@ -6,17 +6,19 @@ use core::time::Duration;
 
 use domain::app::STOP_GRACE;
 use domain::observation::{self, Workload};
+use domain::rollout::PROBE_INTERVAL;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
 use tokio_util::sync::CancellationToken;
 
-use super::until;
+use super::{DISTURBANCES, until};
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::execute::delete;
 use crate::observe;
 use crate::store;
+use crate::wake::Wake;
 
 /// Deletes every workload of an app, gracefully, and then its records below the tombstone.
 ///
@@ -36,6 +38,8 @@ pub async fn remove(
     let give_up_at = until(limit);
     let (mut work_revision, mut work) = work;
     work.revision = tombstone;
+    let mut wake = Wake::listen(cluster).await;
+    let mut disturbed = 0;
     loop {
         let world = observe::world(cluster).await?;
         let observation = observation::of_app(app, &world.seen, &world.members, &work);
@@ -68,12 +72,24 @@ pub async fn remove(
             store::record(cluster, app, work_revision, &next).await?;
             work = next;
         }
-        let _turn = cluster.steps.acquire().await.ok();
+        let turn = cluster.steps.acquire().await.ok();
         let deletes = workloads
             .iter()
             .map(|workload| delete(cluster, &workload.name, STOP_GRACE));
-        for result in futures_util::future::join_all(deletes).await {
-            result?;
+        let failed = futures_util::future::join_all(deletes)
+            .await
+            .into_iter()
+            .find_map(Result::err);
+        drop(turn);
+        match failed {
+            None => disturbed = 0,
+            Some(error) if disturbed >= DISTURBANCES => return Err(error),
+            // Incus may be busy with it, for instance with a start that a killed apply began.
+            Some(_) => {
+                disturbed += 1;
+                let ours = |name: &str| workloads.iter().any(|workload| workload.name == name);
+                wake.wait(PROBE_INTERVAL, ours).await;
+            }
         }
     }
 }

@@ -21,6 +21,19 @@ use crate::diagnose;
 /// What every change makes unknown, as a whole.
 const CHANGING: [&str; 4] = ["workloads", "phase", "revision", "last_error"];
 
+/// Everything that is computed.
+const COMPUTED: [&str; 9] = [
+    "owner",
+    "update_strategy",
+    "executor",
+    "revision",
+    "phase",
+    "last_error",
+    "image_digest",
+    "rollout_steps",
+    "workloads",
+];
+
 /// Completes a plan.
 pub(super) fn plan(plan: &mut Plan<'_>) {
     if plan.is_destroy() {
@@ -52,6 +65,10 @@ fn plan_create(plan: &mut Plan<'_>, spec: Option<&AppSpec>) {
 }
 
 fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
+    // A null is a value to keep, too: only a change of the app makes anything unknown.
+    for name in COMPUTED {
+        plan.set(name, plan.prior.attr(name).clone());
+    }
     let prior = declared(plan.prior).spec().ok();
     let private = Private::read(&plan.private);
     let Some(spec) = spec else {

@@ -64,6 +64,8 @@ fn for_plans(app: &str, observation: &Observation) -> Observation {
         workloads: observation.workloads.clone(),
         foreign: observation.foreign.clone(),
         unclear: observation.unclear.clone(),
+        // An apply begins by starting what it finds stopped.
+        unfinished: observation.stopped().cloned().collect(),
         ..Observation::default()
     };
     let in_the_way = |name: &str| {

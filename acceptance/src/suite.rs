@@ -34,7 +34,7 @@ pub fn run() -> Result<u8> {
             "--deny",
             "warnings",
         ],
-        &["test", "--workspace", "--no-fail-fast"],
+        &["test", "--workspace", "--no-fail-fast", "--quiet"],
     ] {
         let checked = cargo(arguments)?;
         tally.passed += checked.passed;
@@ -60,7 +60,9 @@ fn cargo(arguments: &[&str]) -> Result<Tally> {
     command
         .args(arguments)
         .current_dir(tofu::repository())
-        .env("CARGO_TERM_COLOR", "never");
+        .env("CARGO_TERM_COLOR", "never")
+        // What failed is told by its message; a backtrace through the test harness adds nothing.
+        .env("RUST_BACKTRACE", "0");
     let output = command
         .output()
         .with_context(|| format!("running cargo {}", arguments[0]))?;

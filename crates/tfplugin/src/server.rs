@@ -7,6 +7,7 @@
 //! Behind it stand `validate.rs`, `planning.rs`, `apply.rs` and `upgrade.rs`, which know nothing of messages, as this
 //! file knows nothing of the rules. An RPC itself never fails: what went wrong is a diagnostic in its response.
 
+mod controller;
 mod ephemeral;
 mod functions;
 mod identity;
@@ -15,13 +16,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use crate::calls::Calls;
 use crate::kinds::{Described, Kind, Kinds};
-use crate::wire::go_plugin::Empty;
-use crate::wire::go_plugin::grpc_controller_server::{GrpcController, GrpcControllerServer};
 use crate::wire::tfplugin6::provider_server::{Provider as ProviderService, ProviderServer};
 use crate::wire::tfplugin6::{self as message, ServerCapabilities};
 use crate::wire::{diagnostic, resource, schema};
@@ -29,6 +27,8 @@ use crate::{
     DataSource, Diagnostic, Diagnostics, EphemeralResource, Provider, Resource, apply, log,
     planning, upgrade, validate,
 };
+
+pub(crate) use controller::Controller;
 
 /// The largest message either way. Values are held in memory a few times over, so there has to be an end.
 const LARGEST_MESSAGE: usize = 256 << 20;
@@ -488,29 +488,5 @@ impl ProviderService for Server {
         Ok(Response::new(message::stop_provider::Response {
             error: String::new(),
         }))
-    }
-}
-
-/// go-plugin's wish that the process ends.
-pub(crate) struct Controller {
-    shutdown: CancellationToken,
-}
-
-impl Controller {
-    pub(crate) fn new(shutdown: CancellationToken) -> Controller {
-        Controller { shutdown }
-    }
-
-    pub(crate) fn into_service(self) -> GrpcControllerServer<Controller> {
-        GrpcControllerServer::new(self)
-    }
-}
-
-#[async_trait]
-impl GrpcController for Controller {
-    async fn shutdown(&self, _: Request<Empty>) -> Answer<Empty> {
-        // The answer is on its way before the connection closes: `serve.rs` lets open requests finish.
-        self.shutdown.cancel();
-        Ok(Response::new(Empty {}))
     }
 }

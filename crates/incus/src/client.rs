@@ -18,7 +18,7 @@ use crate::error::{Attempt, Error, TransportError};
 use crate::event::{EventFilter, EventStream};
 use crate::operation::{self, Operation, Progress};
 use crate::request::Request;
-use crate::transport::{Failure, Link};
+use crate::transport::{Failure, Link, NoWebsocket};
 
 use choice::Choice;
 
@@ -169,6 +169,7 @@ impl Client {
 
     /// Opens the stream of events.
     pub async fn events(&self, filter: EventFilter) -> Result<EventStream, Error> {
+        let doing = "opening the stream of events";
         let mut attempts = Vec::new();
         for _ in 0..self.links.len() {
             let Some(index) = self.choose(&mut attempts).await else {
@@ -178,11 +179,15 @@ impl Client {
             let silence = self.limits.event_silence;
             match link.websocket(&filter.path_and_query(), silence).await {
                 Ok(messages) => return Ok(EventStream::new(link.endpoint.clone(), messages)),
-                Err(cause) => self.give_up_on(index, cause, &mut attempts).await,
+                Err(NoWebsocket::Answered(reply)) => match reply.outage() {
+                    Some(outage) => self.give_up_on(index, outage, &mut attempts).await,
+                    None => return Err(reply.no_websocket().at(&link.endpoint, doing)),
+                },
+                Err(NoWebsocket::Lost(cause)) => self.give_up_on(index, cause, &mut attempts).await,
             }
         }
         Err(Error::Unreachable {
-            doing: "opening the stream of events".to_owned(),
+            doing: doing.to_owned(),
             attempts,
         })
     }

@@ -69,6 +69,14 @@ impl Reply {
         }
     }
 
+    /// What an answer means that came where a websocket was to open.
+    pub(crate) fn no_websocket(&self) -> Unusable {
+        match self.envelope() {
+            Err(unusable) => unusable,
+            Ok(_) => Unusable::Malformed(malformed("a plain answer came instead of a websocket")),
+        }
+    }
+
     fn is_refusal(&self) -> bool {
         !self.status.is_success()
     }

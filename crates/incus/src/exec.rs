@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::envelope;
+use crate::envelope::{self, Unusable, malformed};
 use crate::error::Error;
 use crate::instance::{self, Command};
 use crate::operation::{self, Operation};
@@ -53,7 +53,7 @@ pub async fn exec_recorded(
     let doing = request.doing().to_owned();
     let operation = client.send(request).await?;
     let ended = client.follow(&doing, &operation).await;
-    let outcome = outcome(client, project, name, &operation, ended).await;
+    let outcome = outcome(client, project, name, &doing, &operation, ended).await;
     for output in OUTPUTS {
         let request = delete_output(project, name, &operation.id, output);
         // What cannot be removed is a small file too many, and no reason to hide the outcome.
@@ -66,16 +66,22 @@ async fn outcome(
     client: &Client,
     project: &str,
     name: &str,
+    doing: &str,
     operation: &Operation,
     ended: Result<Operation, Error>,
 ) -> Result<ExecOutcome, Error> {
     let return_code = match ended {
         Ok(ended) => match return_code(&ended) {
             Some(code) => code,
-            // Some answers to a wait lack it; the operation itself has it.
+            // Some answers to a wait lack it; the operation itself has it. If that is gone, nobody
+            // knows what the command returned, and the instance is not what was not found.
             None => {
-                let ended = client.send(operation::get(operation)).await?;
-                return_code(&ended).unwrap_or(0)
+                let asked = client.send(ask_return_code(operation)).await;
+                asked.map_err(|cause| Error::OperationLost {
+                    doing: doing.to_owned(),
+                    id: operation.id.clone(),
+                    cause: Box::new(cause),
+                })?
             }
         },
         // A program that does not exist makes the operation fail, but there is an outcome.
@@ -102,6 +108,16 @@ async fn read(client: &Client, request: Request<String>) -> Result<String, Error
 
 fn return_code(operation: &Operation) -> Option<i64> {
     operation.metadata.get("return").and_then(Value::as_i64)
+}
+
+/// Reads what a command returned. An operation that does not say it says nothing: 0 would be a
+/// success that nobody has seen.
+fn ask_return_code(operation: &Operation) -> Request<i64> {
+    operation::get_as(operation, |reply| {
+        return_code(&envelope::metadata(reply)?).ok_or_else(|| {
+            Unusable::Malformed(malformed("the operation does not say what was returned"))
+        })
+    })
 }
 
 fn output(project: &str, name: &str, id: &str, output: &str) -> Request<String> {

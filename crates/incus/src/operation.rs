@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::envelope;
 use crate::lenient::null_as_empty;
-use crate::request::{Request, path, unescape};
+use crate::request::{Read, Request, path, unescape};
 
 /// The code of an operation that has done its work.
 const SUCCESS: u16 = 200;
@@ -116,9 +116,14 @@ impl Operation {
 
 /// Reads an operation.
 pub fn get(operation: &Operation) -> Request<Operation> {
+    get_as(operation, envelope::metadata)
+}
+
+/// Reads something that an operation tells.
+pub(crate) fn get_as<T>(operation: &Operation, read: Read<T>) -> Request<T> {
     let doing = format!("reading operation {}", operation.id);
     let path = path(&["operations", &operation.id]);
-    operation.request(Request::get(path, doing, envelope::metadata))
+    operation.request(Request::get(path, doing, read))
 }
 
 /// Waits for an operation's end, at most so many whole seconds. The answer may be an operation

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::endpoint::Endpoint;
 use crate::envelope::Reply;
@@ -58,6 +58,14 @@ pub(crate) enum Failure {
     TimedOut(TransportError),
 }
 
+/// Why no websocket came about.
+pub(crate) enum NoWebsocket {
+    /// The server gave a plain answer instead.
+    Answered(Reply),
+    /// The connection did not come about, or broke.
+    Lost(TransportError),
+}
+
 /// Whatever carries bytes both ways.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -94,14 +102,19 @@ impl Link {
         limit: usize,
     ) -> Result<Reply, Failure> {
         // An idle connection may have been closed by now: a request that comes back unsent takes
-        // the next one, and in the end a new one.
+        // the next one, and in the end a new one. If that is closed at once, too, the server takes
+        // connections but no requests.
         loop {
-            let mut connection = match self.take_idle() {
+            let idle = self.take_idle();
+            let is_new = idle.is_none();
+            let mut connection = match idle {
                 Some(connection) => connection,
                 None => self.open().await.map_err(Failure::NotSent)?,
             };
-            if connection.ready().await.is_err() {
-                continue;
+            match connection.ready().await {
+                Err(error) if is_new => return Err(not_sent(error)),
+                Err(_) => continue,
+                Ok(()) => {}
             }
             match connection.try_send_request(message).await {
                 Ok(answer) => {
@@ -112,6 +125,7 @@ impl Link {
                     return Ok(reply);
                 }
                 Err(mut error) => match error.take_message() {
+                    Some(_) if is_new => return Err(not_sent(error.into_error())),
                     Some(unsent) => message = unsent,
                     None => return Err(cut_off(error.into_error())),
                 },
@@ -158,19 +172,22 @@ impl Link {
         &self,
         path_and_query: &str,
         silence: Duration,
-    ) -> Result<Messages, TransportError> {
-        let stream = connect(&self.endpoint).await?;
+    ) -> Result<Messages, NoWebsocket> {
+        let stream = connect(&self.endpoint).await.map_err(NoWebsocket::Lost)?;
         let address = format!("ws://{HOST_NAME}{path_and_query}");
         let handshake = tokio_tungstenite::client_async(address, stream);
-        let (socket, _) = timeout(silence, handshake)
-            .await
-            .map_err(|_| TransportError::AnswerTimeout(silence))?
-            .map_err(|error| TransportError::Websocket(Box::new(error)))?;
-        Ok(Messages {
-            socket,
-            silence,
-            heard: Instant::now(),
-        })
+        match timeout(silence, handshake).await {
+            Ok(Ok((socket, _))) => Ok(Messages {
+                socket,
+                silence,
+                heard: Instant::now(),
+            }),
+            Ok(Err(tungstenite::Error::Http(answer))) => {
+                Err(NoWebsocket::Answered(refused(*answer)))
+            }
+            Ok(Err(error)) => Err(NoWebsocket::Lost(websocket(error))),
+            Err(_) => Err(NoWebsocket::Lost(TransportError::AnswerTimeout(silence))),
+        }
     }
 }
 
@@ -231,6 +248,25 @@ async fn collect(answer: http::Response<Incoming>, limit: usize) -> Result<(Repl
     Ok((reply, !truncated))
 }
 
+/// The answer of a server that opens no websocket. Only the beginning of its body is here.
+fn refused(answer: http::Response<Option<Vec<u8>>>) -> Reply {
+    let (head, body) = answer.into_parts();
+    Reply {
+        status: head.status,
+        headers: head.headers,
+        body: body.unwrap_or_default().into(),
+        truncated: false,
+    }
+}
+
+fn websocket(error: tungstenite::Error) -> TransportError {
+    TransportError::Websocket(Box::new(error))
+}
+
+fn not_sent(error: hyper::Error) -> Failure {
+    Failure::NotSent(TransportError::Broken(error))
+}
+
 fn cut_off(error: hyper::Error) -> Failure {
     Failure::CutOff(TransportError::Broken(error))
 }
@@ -252,7 +288,7 @@ impl Messages {
                 .await
                 .map_err(|_| TransportError::Silent(self.silence))?
                 .ok_or(TransportError::Closed)?
-                .map_err(|error| TransportError::Websocket(Box::new(error)))?;
+                .map_err(websocket)?;
             self.heard = Instant::now();
             match message {
                 Message::Text(text) => return Ok(text.as_str().to_owned()),

@@ -85,6 +85,11 @@ pub fn is_alive(pid: u32) -> bool {
     status(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
 }
 
+/// The parent of a process.
+pub fn parent(pid: u32) -> Option<u32> {
+    status(pid).map(|(_, parent)| parent)
+}
+
 /// When a process started, in clock ticks since the boot: with the id it names a process for good.
 pub fn started_at(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

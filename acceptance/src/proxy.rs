@@ -54,6 +54,8 @@ pub enum Moment {
 pub enum Deed {
     /// Kills the process that sent the request, with everything below it.
     KillClient,
+    /// Kills the process that started that one too, with everything below: OpenTofu and all of its providers.
+    KillHost,
     /// Closes the connection.
     Drop,
     /// Waits, then goes on as if nothing were.
@@ -263,21 +265,17 @@ impl Connection {
                 thread::sleep(time);
                 Ok(())
             }
-            Deed::Drop => Err(io::Error::new(
-                io::ErrorKind::ConnectionAborted,
-                "dropped on purpose",
-            )),
-            Deed::KillClient => {
+            Deed::Drop => Err(aborted("dropped on purpose")),
+            Deed::KillClient | Deed::KillHost => {
                 let peer = rustix::net::sockopt::socket_peercred(&self.client)?;
-                let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or(0);
+                let client = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or(0);
+                let host = process::parent(client).filter(|_| trap.deed == Deed::KillHost);
+                let root = host.unwrap_or(client);
                 // A test that knocks by itself must not kill itself.
-                if pid != std::process::id() {
-                    process::end(&process::with_descendants(&[pid])).map_err(io::Error::other)?;
+                if root != std::process::id() {
+                    process::end(&process::with_descendants(&[root])).map_err(io::Error::other)?;
                 }
-                Err(io::Error::new(
-                    io::ErrorKind::ConnectionAborted,
-                    "killed on purpose",
-                ))
+                Err(aborted("killed on purpose"))
             }
         }
     }
@@ -298,6 +296,10 @@ impl Connection {
         let _ = up.join();
         down
     }
+}
+
+fn aborted(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, why.to_owned())
 }
 
 fn copy_promptly(from: &mut impl Read, mut to: &UnixStream) -> io::Result<()> {

@@ -1,4 +1,5 @@
-//! Kills the provider before and after every single request of every act, reads included.
+//! Kills the provider before and after every single request of every act, reads included; and OpenTofu with it after
+//! every write.
 //!
 //! The scenarios do this for writes; this takes too long for every run. The idea itself is [`scenarios::sweep`].
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
@@ -31,7 +32,15 @@ pub fn run(names: &[&str]) -> Result<u8> {
         ("destroy", Act::Destroy),
     ] {
         if names.is_empty() || names.contains(&name) {
-            sweeps.extend([(name, act, Moment::Before), (name, act, Moment::After)]);
+            let everything = [Moment::Before, Moment::After]
+                .map(|moment| (moment, Counted::All, Deed::KillClient));
+            let host = (Moment::After, Counted::Mutating, Deed::KillHost);
+            sweeps.extend(
+                everything
+                    .into_iter()
+                    .chain([host])
+                    .map(|how| (name, act, how)),
+            );
         }
     }
     if sweeps.is_empty() {
@@ -48,8 +57,8 @@ pub fn run(names: &[&str]) -> Result<u8> {
     thread::scope(|scope| {
         for _ in 0..SIDE_BY_SIDE {
             scope.spawn(|| {
-                while let Some((name, act, moment)) = next(&waiting) {
-                    if !sweep(&context, name, act, moment) {
+                while let Some((name, act, how)) = next(&waiting) {
+                    if !sweep(&context, name, act, how) {
                         *failed
                             .lock()
                             .unwrap_or_else(std::sync::PoisonError::into_inner) = 1;
@@ -68,18 +77,29 @@ fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
         .next()
 }
 
-fn sweep(context: &Context, name: &str, act: Act, moment: Moment) -> bool {
+fn sweep(context: &Context, name: &str, act: Act, how: (Moment, Counted, Deed)) -> bool {
     let since = Instant::now();
+    let (moment, counted, deed) = how;
+    let who = if deed == Deed::KillHost {
+        "OpenTofu"
+    } else {
+        "the provider"
+    };
+    let when = if moment == Moment::Before {
+        "before"
+    } else {
+        "after"
+    };
     let slug = format!(
-        "soak-{name}-{}",
-        if moment == Moment::Before { "b" } else { "a" }
+        "soak-{name}-{}{when}",
+        if deed == Deed::KillHost { "host-" } else { "" }
     );
-    match scenarios::sweep(context, &slug, act, Counted::All, moment, Deed::KillClient) {
+    match scenarios::sweep(context, &slug, act, counted, moment, deed) {
         Ok(steps) => {
             let writes = steps.iter().filter(|step| step.at.is_mutating()).count();
             let imported = steps.iter().filter(|step| step.imported).count();
             println!(
-                "{name}: killed {moment:?} each of {} requests ({writes} writes), every one mended by the next apply \
+                "{name}: killed {who} {when} each of {} requests ({writes} writes), every one mended by the next apply \
                  ({imported} by import), in {:.0?}",
                 steps.len(),
                 since.elapsed()
@@ -88,7 +108,7 @@ fn sweep(context: &Context, name: &str, act: Act, moment: Moment) -> bool {
         }
         Err(error) => {
             println!(
-                "{name}: FAILED {moment:?} a request, after {:.0?}: {error:#}",
+                "{name}: FAILED, {who} {when} a request, after {:.0?}: {error:#}",
                 since.elapsed()
             );
             false

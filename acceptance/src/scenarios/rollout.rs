@@ -90,7 +90,12 @@ fn blue_green(context: &Context) -> Result<()> {
         planned["after"]["rollout_steps"]
     );
     let (apply, seen) = watch(&observer, "roll", || workspace.apply())?;
-    apply.succeeded()?;
+    let took = apply.succeeded()?.took;
+    // Two replicas, one after the other, each healthy for two seconds.
+    ensure!(
+        took >= Duration::from_secs(4),
+        "promoted too early, after {took:?}"
+    );
     ensure!(seen.looks > 20, "only {} looks", seen.looks);
     ensure!(
         seen.fewest >= 2,

@@ -1,35 +1,34 @@
-//! The client: chooses an endpoint, sends requests, follows operations to their end.
+//! The client: chooses an endpoint and sends requests.
 //!
 //! Before this stand the files that build requests; after it `transport.rs` moves the bytes and
-//! says how far a request got. Which endpoint is good is decided in `client/choice.rs`. What a
-//! request means is not known here.
+//! says how far a request got. Which endpoint is good is decided in `client/choice.rs`, and
+//! operations are followed in `client/follow.rs`. What a request means is not known here.
 
 mod choice;
+mod follow;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
-
+use crate::certificate::Fingerprint;
 use crate::endpoint::Endpoint;
 use crate::envelope::{Reply, Unusable};
 use crate::error::{Attempt, Error, TransportError};
 use crate::event::{EventFilter, EventStream};
-use crate::operation::{self, Operation, Progress};
 use crate::request::Request;
 use crate::transport::{Failure, Link, NoWebsocket};
+use crate::trust::{Notice, Trust, Trusted};
 
 use choice::Choice;
 
-/// A wait that comes back too early is not asked again before so long.
-const WAIT_PAUSE: Duration = Duration::from_millis(200);
+pub use follow::Outcome;
 
 /// A handle on one Incus, reached over several endpoints. Cheap to clone; nothing is opened before
 /// the first request.
 #[derive(Clone)]
 pub struct Client {
     links: Arc<[Link]>,
+    trusted: Arc<Trusted>,
     limits: Limits,
     choice: Arc<Choice>,
 }
@@ -59,15 +58,6 @@ impl Default for Limits {
     }
 }
 
-/// How `Client::finish_until` came back.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// The operation has done its work.
-    Finished(Operation),
-    /// It still runs: follow it later, or cancel it.
-    Running(Operation),
-}
-
 impl Client {
     /// A client that tries these endpoints in turn.
     pub fn new(endpoints: Vec<Endpoint>) -> Self {
@@ -76,11 +66,47 @@ impl Client {
 
     /// A client with other limits.
     pub fn with_limits(endpoints: Vec<Endpoint>, limits: Limits) -> Self {
+        Self::with_trust(endpoints, limits, Trust::default())
+    }
+
+    /// A client that shows a certificate, or accepts only certain servers.
+    pub fn with_trust(endpoints: Vec<Endpoint>, limits: Limits, trust: Trust) -> Self {
+        let trusted = Arc::new(Trusted::new(trust));
+        let link = |endpoint| Link::new(endpoint, Arc::clone(&trusted));
         Self {
-            links: endpoints.into_iter().map(Link::new).collect(),
+            links: endpoints.into_iter().map(link).collect(),
+            trusted,
             limits,
             choice: Arc::default(),
         }
+    }
+
+    /// The certificate of the cluster that has answered, or that was named with `expect_cluster`.
+    pub fn cluster(&self) -> Option<Fingerprint> {
+        self.trusted.cluster()
+    }
+
+    /// Names the cluster that is the right one, as it was kept from an earlier time. From here on
+    /// no other one's server is used, even if one has answered before. Where server fingerprints
+    /// were given, those decide alone.
+    ///
+    /// # Errors
+    ///
+    /// Another cluster was named before.
+    pub async fn expect_cluster(&self, fingerprint: Fingerprint) -> Result<(), Error> {
+        let before = self.trusted.cluster();
+        self.trusted
+            .expect(fingerprint)
+            .map_err(Error::TwoClusters)?;
+        if before != self.trusted.cluster() {
+            self.choice.forget().await;
+        }
+        Ok(())
+    }
+
+    /// What an operator should know about the servers that were used, each thing once.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.trusted.take_notices()
     }
 
     /// Sends a request and reads the answer.
@@ -106,65 +132,6 @@ impl Client {
         let (index, reply) = self.deliver(&request).await?;
         let endpoint = &self.links[index].endpoint;
         (request.read)(&reply).map_err(|unusable| unusable.at(endpoint, request.doing()))
-    }
-
-    /// Sends a request and follows the operation that it starts to its end.
-    pub async fn finish(&self, request: Request<Operation>) -> Result<Operation, Error> {
-        let doing = request.doing().to_owned();
-        let operation = self.send(request).await?;
-        self.follow(&doing, &operation).await
-    }
-
-    /// Like `finish`, but comes back when `stop` completes. The request itself is never cut off by
-    /// that, and the operation goes on: it is handed back.
-    pub async fn finish_until(
-        &self,
-        request: Request<Operation>,
-        stop: impl Future<Output = ()>,
-    ) -> Result<Outcome, Error> {
-        let doing = request.doing().to_owned();
-        let operation = self.send(request).await?;
-        tokio::select! {
-            biased;
-            ended = self.follow(&doing, &operation) => ended.map(Outcome::Finished),
-            () = stop => Ok(Outcome::Running(operation)),
-        }
-    }
-
-    /// Follows an operation to its end, however long it takes. Safe to drop: it only looks.
-    ///
-    /// `doing` is what the operation is for, as in `Request::doing`; errors say it.
-    pub async fn follow(&self, doing: &str, operation: &Operation) -> Result<Operation, Error> {
-        let lost = |cause: Error| Error::OperationLost {
-            doing: doing.to_owned(),
-            id: operation.id.clone(),
-            cause: Box::new(cause),
-        };
-        if operation.progress() != Progress::Running {
-            return ended(doing, operation.clone());
-        }
-        loop {
-            let wait = operation::wait(operation, self.limits.wait_slice);
-            let not_before = Instant::now() + WAIT_PAUSE;
-            let current = match self.send(wait).await {
-                Ok(current) => current,
-                // Older servers say "failed" and "not yet" alike: only the operation itself tells.
-                Err(told @ Error::Refused { .. }) => {
-                    match self.send(operation::get(operation)).await {
-                        Ok(current) => current,
-                        Err(gone) if gone.is_not_found() => {
-                            return Err(failed_as_told(doing, operation, told).unwrap_or_else(lost));
-                        }
-                        Err(error) => return Err(lost(error)),
-                    }
-                }
-                Err(error) => return Err(lost(error)),
-            };
-            if current.progress() != Progress::Running {
-                return ended(doing, current);
-            }
-            sleep_until(not_before).await;
-        }
     }
 
     /// Opens the stream of events.
@@ -264,43 +231,5 @@ impl Unusable {
                 cause,
             },
         }
-    }
-}
-
-/// The outcome of an operation that has ended.
-fn ended(doing: &str, operation: Operation) -> Result<Operation, Error> {
-    match operation.progress() {
-        Progress::Succeeded => Ok(operation),
-        Progress::Running | Progress::Failed | Progress::Cancelled => {
-            let message = match operation.err.as_str() {
-                "" => operation.status.clone(),
-                told => told.to_owned(),
-            };
-            Err(Error::OperationFailed {
-                doing: doing.to_owned(),
-                code: operation.status_code,
-                message,
-                operation: Box::new(operation),
-            })
-        }
-    }
-}
-
-/// What a wait told before the operation was forgotten: a failure, unless it told only that its
-/// own time was over or that the operation was gone already. Those come back as they are.
-fn failed_as_told(doing: &str, operation: &Operation, told: Error) -> Result<Error, Error> {
-    match told {
-        Error::Refused { code, message, .. }
-            if !message.contains("deadline exceeded")
-                && !message.contains("peration not found") =>
-        {
-            Ok(Error::OperationFailed {
-                doing: doing.to_owned(),
-                code,
-                message,
-                operation: Box::new(operation.clone()),
-            })
-        }
-        told => Err(told),
     }
 }

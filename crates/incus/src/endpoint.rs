@@ -13,7 +13,7 @@ const DEFAULT_PORT: u16 = 8443;
 pub enum Endpoint {
     /// The socket of a server on this machine.
     Unix(PathBuf),
-    /// A server's network listener. It parses, but connecting to it is not supported yet.
+    /// A server's network listener.
     Https {
         /// A name or an address; an IPv6 address stands without its brackets.
         host: String,
@@ -50,6 +50,15 @@ impl Endpoint {
             return parse_authority(authority).map_err(refuse);
         }
         Err(refuse("it starts with neither `unix://` nor `https://`"))
+    }
+
+    /// The host as HTTP wants it. A socket has none, so it is given one.
+    pub(crate) fn authority(&self) -> String {
+        match self {
+            Self::Unix(_) => "incus".to_owned(),
+            Self::Https { host, port } if host.contains(':') => format!("[{host}]:{port}"),
+            Self::Https { host, port } => format!("{host}:{port}"),
+        }
     }
 }
 
@@ -122,10 +131,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
-            Self::Https { host, port } if host.contains(':') => {
-                write!(f, "https://[{host}]:{port}")
-            }
-            Self::Https { host, port } => write!(f, "https://{host}:{port}"),
+            Self::Https { .. } => write!(f, "https://{}", self.authority()),
         }
     }
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::lenient::null_as_empty;
 use crate::operation::Operation;
 use crate::request::unescape;
+use crate::trust::Peer;
 
 /// An answer as it came off the wire.
 pub(crate) struct Reply {
@@ -20,6 +21,8 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// Whether the body went on beyond what the request asked for.
     pub(crate) truncated: bool,
+    /// The certificate that the server has shown on the connection.
+    pub(crate) peer: Option<Peer>,
 }
 
 /// Why an answer gives no value.
@@ -187,6 +190,7 @@ pub(crate) mod tests {
             headers: HeaderMap::new(),
             body: Bytes::copy_from_slice(body.as_bytes()),
             truncated: false,
+            peer: None,
         }
     }
 

@@ -1,13 +1,17 @@
 //! What can go wrong, told as: what we were doing, at which endpoint, and what came back.
 //!
 //! `client.rs` makes these. A message says what we were doing and does not repeat its cause, which
-//! is the error's source.
+//! is the error's source. What happens to single connections is in `error/transport.rs`.
 
 use std::fmt;
-use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 use crate::operation::Operation;
+use crate::trust::Distrust;
+
+mod transport;
+
+pub use transport::TransportError;
 
 /// Why a request gave no value.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +84,9 @@ pub enum Error {
         #[source]
         cause: serde_json::Error,
     },
+    /// Two clusters are taken for one: this one was named although another one was named before.
+    #[error("connecting to Incus: two clusters were named for the same endpoints")]
+    TwoClusters(#[source] Distrust),
     /// The stream of events has ended. Events were missed from here on: read again what matters.
     #[error("receiving events: the stream from {endpoint} ended")]
     EventsEnded {
@@ -89,61 +96,6 @@ pub enum Error {
         #[source]
         cause: TransportError,
     },
-}
-
-/// What happened to a connection.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TransportError {
-    /// There is no way to the server.
-    #[error("the connection failed")]
-    Connect(#[source] std::io::Error),
-    /// The server did not take the connection.
-    #[error("no connection came about within {}", Seconds(*_0))]
-    ConnectTimeout(Duration),
-    /// Network listeners are for a later version.
-    #[error("https endpoints are not supported by this version yet; use `unix:///path`")]
-    HttpsUnsupported,
-    /// The request is no valid HTTP.
-    #[error("the request cannot be written")]
-    Unwritable(#[source] http::Error),
-    /// The connection broke.
-    #[error("the connection broke")]
-    Broken(#[source] hyper::Error),
-    /// The answer took too long.
-    #[error("no answer came within {}", Seconds(*_0))]
-    AnswerTimeout(Duration),
-    /// The websocket broke or was refused.
-    #[error("the websocket broke")]
-    Websocket(#[source] Box<tokio_tungstenite::tungstenite::Error>),
-    /// The server closed the websocket.
-    #[error("the server closed it")]
-    Closed,
-    /// Not even a ping came.
-    #[error("nothing was heard for {}", Seconds(*_0))]
-    Silent(Duration),
-    /// The server cannot reach the cluster's database, or says that it is not available.
-    #[error("the server is not available (error {code}: {message})")]
-    Unavailable {
-        /// The error's code.
-        code: u16,
-        /// The server's words.
-        message: String,
-    },
-    /// The server answers, but not to us.
-    #[error("the server does not trust this client")]
-    Untrusted,
-    /// The server belongs to something else than the one that answered first.
-    #[error("the server is of another cluster (certificate {found}, expected {expected})")]
-    Foreign {
-        /// The fingerprint that it has.
-        found: String,
-        /// The fingerprint of the cluster that has answered before.
-        expected: String,
-    },
-    /// The server's answer is not Incus's.
-    #[error("the answer cannot be read")]
-    Unreadable(#[source] serde_json::Error),
 }
 
 /// One endpoint that was tried in vain.
@@ -223,14 +175,6 @@ impl fmt::Display for Attempts<'_> {
     }
 }
 
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} s", self.0.as_secs_f64())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,15 +224,15 @@ mod tests {
                 },
                 Attempt {
                     endpoint: Endpoint::parse("https://m1").expect("an endpoint"),
-                    cause: TransportError::HttpsUnsupported,
+                    cause: TransportError::Untrusted { shown: None },
                 },
             ],
         };
         assert_eq!(
             unreachable.to_string(),
             "listing profiles: no Incus endpoint answers: unix:///run/i: the connection failed: \
-             entity not found; https://m1:8443: https endpoints are not supported by this version \
-             yet; use `unix:///path`"
+             entity not found; https://m1:8443: the server does not trust this client, which has \
+             shown no certificate"
         );
     }
 }

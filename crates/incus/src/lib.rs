@@ -7,6 +7,8 @@
 //! instance.rs, profile.rs, …   a plain function builds a Request<T>: a value that can be printed
 //!   └─ client.rs               chooses an endpoint, sends, follows operations to their end
 //!        └─ transport.rs       connects, and moves the bytes
+//!             └─ tls.rs        over https: shows who we are (identity.rs), and has whoever answers
+//!                              judged (trust.rs) by his certificate's fingerprint (certificate.rs)
 //! envelope.rs, operation.rs    what came back, read by total functions
 //! event.rs                     the stream of events, over the same transport
 //! exec.rs                      one effect made of several requests
@@ -25,21 +27,28 @@ pub mod profile;
 pub mod project;
 pub mod server;
 
+pub mod certificate;
 pub mod client;
 pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod exec;
+pub mod identity;
 pub mod operation;
+pub mod trust;
 
 mod envelope;
 mod lenient;
+mod tls;
 mod transport;
 
+pub use certificate::{Fingerprint, Lapse};
 pub use client::{Client, Limits, Outcome};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::Error;
 pub use event::{Event, EventFilter, EventStream};
+pub use identity::{Identity, IdentityError};
 pub use lenient::Devices;
 pub use operation::Operation;
 pub use request::Request;
+pub use trust::{Distrust, Notice, Trust};

@@ -58,6 +58,15 @@ pub fn get() -> Request<Server> {
     Request::get("/1.0".to_owned(), doing, envelope::metadata)
 }
 
+impl Server {
+    /// The major version of Incus, 6 of `6.0.4`: what a client must know apart, since features
+    /// within one are told by `api_extensions`.
+    pub fn major(&self) -> Option<u32> {
+        let digits = self.environment.server_version.split('.').next()?;
+        digits.parse().ok()
+    }
+}
+
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
@@ -86,6 +95,22 @@ mod tests {
         assert_eq!(server.config["cluster.offline_threshold"], "11");
         assert_eq!(server.config["core.trust"], "true");
         assert!(!format!("{server:?}").contains(":8443"));
+    }
+
+    #[test]
+    fn the_major_version_is_read() {
+        for (version, major) in [
+            ("6.0.4", Some(6)),
+            ("7.3", Some(7)),
+            ("10", Some(10)),
+            ("", None),
+            ("six.0", None),
+            ("v6.0", None),
+        ] {
+            let mut server = Server::default();
+            server.environment.server_version = version.to_owned();
+            assert_eq!(server.major(), major, "{version}");
+        }
     }
 
     #[test]

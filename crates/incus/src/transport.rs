@@ -1,31 +1,32 @@
-//! The bytes: connections to one endpoint, reused while they are fresh, and websockets.
+//! The bytes: requests over connections to one endpoint, which are reused while they are fresh.
 //!
 //! `client.rs` decides whom to ask and what a failure means; this file only says precisely how far
-//! a request got. Network listeners (TLS) will be one more arm of `connect`.
+//! a request got. Streams are opened in `transport/connect.rs`, and events come over those of
+//! `transport/websocket.rs`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod connect;
+mod websocket;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use http::header::{CONTENT_TYPE, HOST};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::UnixStream;
-use tokio::time::{Instant, timeout, timeout_at};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::{self, Message};
+use tokio::time::{Instant, timeout};
 
 use crate::endpoint::Endpoint;
 use crate::envelope::Reply;
 use crate::error::TransportError;
 use crate::request::{Body, Request};
+use crate::trust::{Peer, Trusted};
 
-/// A healthy server takes a connection in milliseconds, even when its database hangs.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+use connect::connect;
+
+pub(crate) use websocket::{Messages, NoWebsocket};
 
 /// Incus closes an idle connection after 30 seconds. Well before, a request can't meet the closing
 /// on its way, after which nobody would know whether it was carried out.
@@ -34,17 +35,20 @@ const IDLE_LIMIT: Duration = Duration::from_secs(10);
 /// More idle connections than this are of no use after a burst.
 const IDLE_COUNT: usize = 8;
 
-/// A socket has no host name, but HTTP wants one.
-const HOST_NAME: &str = "incus";
-
 /// A way to a server, with its idle connections.
 pub(crate) struct Link {
     pub(crate) endpoint: Endpoint,
+    trusted: Arc<Trusted>,
     idle: Mutex<Vec<Idle>>,
 }
 
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    peer: Option<Peer>,
+}
+
 struct Idle {
-    connection: SendRequest<Full<Bytes>>,
+    connection: Connection,
     since: Instant,
 }
 
@@ -58,25 +62,11 @@ pub(crate) enum Failure {
     TimedOut(TransportError),
 }
 
-/// Why no websocket came about.
-pub(crate) enum NoWebsocket {
-    /// The server gave a plain answer instead.
-    Answered(Reply),
-    /// The connection did not come about, or broke.
-    Lost(TransportError),
-}
-
-/// Whatever carries bytes both ways.
-trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
-
-type Stream = Box<dyn Duplex>;
-
 impl Link {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, trusted: Arc<Trusted>) -> Self {
         Self {
             endpoint,
+            trusted,
             idle: Mutex::default(),
         }
     }
@@ -85,7 +75,7 @@ impl Link {
     ///
     /// Dropping the future closes the connection; the request may have been carried out.
     pub(crate) async fn exchange<T>(&self, request: &Request<T>) -> Result<Reply, Failure> {
-        let message = message(request)
+        let message = message(request, &self.endpoint)
             .map_err(|error| Failure::NotSent(TransportError::Unwritable(error)))?;
         let exchange = self.send(message, request.answer_size);
         match timeout(request.answer_limit, exchange).await {
@@ -111,14 +101,14 @@ impl Link {
                 Some(connection) => connection,
                 None => self.open().await.map_err(Failure::NotSent)?,
             };
-            match connection.ready().await {
+            match connection.sender.ready().await {
                 Err(error) if is_new => return Err(not_sent(error)),
                 Err(_) => continue,
                 Ok(()) => {}
             }
-            match connection.try_send_request(message).await {
+            match connection.sender.try_send_request(message).await {
                 Ok(answer) => {
-                    let (reply, whole) = collect(answer, limit).await?;
+                    let (reply, whole) = collect(answer, connection.peer, limit).await?;
                     if whole {
                         self.put_idle(connection);
                     }
@@ -134,25 +124,34 @@ impl Link {
     }
 
     /// Opens a connection of its own and hands the stream to a task that ends with it.
-    async fn open(&self) -> Result<SendRequest<Full<Bytes>>, TransportError> {
-        let stream = connect(&self.endpoint).await?;
-        let (connection, driver) = http1::handshake(TokioIo::new(stream))
+    async fn open(&self) -> Result<Connection, TransportError> {
+        let stream = connect(&self.endpoint, &self.trusted).await?;
+        let (sender, driver) = http1::handshake(TokioIo::new(stream.io))
             .await
             .map_err(TransportError::Broken)?;
         tokio::spawn(async move {
             // Whoever uses the connection sees the same error at its end.
             let _ = driver.await;
         });
-        Ok(connection)
+        Ok(Connection {
+            sender,
+            peer: stream.peer,
+        })
     }
 
-    fn take_idle(&self) -> Option<SendRequest<Full<Bytes>>> {
+    fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle();
-        idle.retain(|idle| idle.since.elapsed() < IDLE_LIMIT && !idle.connection.is_closed());
+        idle.retain(|idle| {
+            // Who was accepted before something was learnt may not be the right one.
+            let peer = idle.connection.peer;
+            idle.since.elapsed() < IDLE_LIMIT
+                && !idle.connection.sender.is_closed()
+                && peer.is_none_or(|peer| self.trusted.judge(peer.fingerprint).is_ok())
+        });
         idle.pop().map(|idle| idle.connection)
     }
 
-    fn put_idle(&self, connection: SendRequest<Full<Bytes>>) {
+    fn put_idle(&self, connection: Connection) {
         let mut idle = self.idle();
         if idle.len() < IDLE_COUNT {
             idle.push(Idle {
@@ -166,47 +165,12 @@ impl Link {
         // A list of connections is in order at every moment, so a panic elsewhere spoils nothing.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Opens a websocket that counts as lost when nothing is heard for so long.
-    pub(crate) async fn websocket(
-        &self,
-        path_and_query: &str,
-        silence: Duration,
-    ) -> Result<Messages, NoWebsocket> {
-        let stream = connect(&self.endpoint).await.map_err(NoWebsocket::Lost)?;
-        let address = format!("ws://{HOST_NAME}{path_and_query}");
-        let handshake = tokio_tungstenite::client_async(address, stream);
-        match timeout(silence, handshake).await {
-            Ok(Ok((socket, _))) => Ok(Messages {
-                socket,
-                silence,
-                heard: Instant::now(),
-            }),
-            Ok(Err(tungstenite::Error::Http(answer))) => {
-                Err(NoWebsocket::Answered(refused(*answer)))
-            }
-            Ok(Err(error)) => Err(NoWebsocket::Lost(websocket(error))),
-            Err(_) => Err(NoWebsocket::Lost(TransportError::AnswerTimeout(silence))),
-        }
-    }
 }
 
-async fn connect(endpoint: &Endpoint) -> Result<Stream, TransportError> {
-    let connecting = async {
-        match endpoint {
-            Endpoint::Unix(path) => match UnixStream::connect(path).await {
-                Ok(stream) => Ok(Box::new(stream) as Stream),
-                Err(error) => Err(TransportError::Connect(error)),
-            },
-            Endpoint::Https { .. } => Err(TransportError::HttpsUnsupported),
-        }
-    };
-    timeout(CONNECT_LIMIT, connecting)
-        .await
-        .unwrap_or(Err(TransportError::ConnectTimeout(CONNECT_LIMIT)))
-}
-
-fn message<T>(request: &Request<T>) -> Result<http::Request<Full<Bytes>>, http::Error> {
+fn message<T>(
+    request: &Request<T>,
+    endpoint: &Endpoint,
+) -> Result<http::Request<Full<Bytes>>, http::Error> {
     let (kind, body) = match request.body() {
         Body::Empty => (None, Bytes::new()),
         Body::Json(value) => (Some("application/json"), value.to_string().into()),
@@ -215,7 +179,7 @@ fn message<T>(request: &Request<T>) -> Result<http::Request<Full<Bytes>>, http::
     let mut message = http::Request::builder()
         .method(request.method())
         .uri(request.path_and_query())
-        .header(HOST, HOST_NAME);
+        .header(HOST, endpoint.authority());
     if let Some(kind) = kind {
         message = message.header(CONTENT_TYPE, kind);
     }
@@ -227,7 +191,11 @@ fn message<T>(request: &Request<T>) -> Result<http::Request<Full<Bytes>>, http::
 
 /// Collects an answer up to a limit, and says whether that was all of it. The connection is of no
 /// further use while a rest is unread.
-async fn collect(answer: http::Response<Incoming>, limit: usize) -> Result<(Reply, bool), Failure> {
+async fn collect(
+    answer: http::Response<Incoming>,
+    peer: Option<Peer>,
+    limit: usize,
+) -> Result<(Reply, bool), Failure> {
     let (head, mut incoming) = answer.into_parts();
     let mut body = Vec::new();
     let mut truncated = false;
@@ -244,23 +212,9 @@ async fn collect(answer: http::Response<Incoming>, limit: usize) -> Result<(Repl
         headers: head.headers,
         body: body.into(),
         truncated,
+        peer,
     };
     Ok((reply, !truncated))
-}
-
-/// The answer of a server that opens no websocket. Only the beginning of its body is here.
-fn refused(answer: http::Response<Option<Vec<u8>>>) -> Reply {
-    let (head, body) = answer.into_parts();
-    Reply {
-        status: head.status,
-        headers: head.headers,
-        body: body.unwrap_or_default().into(),
-        truncated: false,
-    }
-}
-
-fn websocket(error: tungstenite::Error) -> TransportError {
-    TransportError::Websocket(Box::new(error))
 }
 
 fn not_sent(error: hyper::Error) -> Failure {
@@ -269,33 +223,4 @@ fn not_sent(error: hyper::Error) -> Failure {
 
 fn cut_off(error: hyper::Error) -> Failure {
     Failure::CutOff(TransportError::Broken(error))
-}
-
-/// The texts that come over a websocket. Pings are answered on the way.
-pub(crate) struct Messages {
-    socket: WebSocketStream<Stream>,
-    silence: Duration,
-    heard: Instant,
-}
-
-impl Messages {
-    /// The next text. Safe to drop: nothing is lost.
-    pub(crate) async fn next(&mut self) -> Result<String, TransportError> {
-        loop {
-            // A member that is cut off leaves the connection open and sends not even pings. The
-            // time runs on while nobody waits, so that short waits add up.
-            let message = timeout_at(self.heard + self.silence, self.socket.next())
-                .await
-                .map_err(|_| TransportError::Silent(self.silence))?
-                .ok_or(TransportError::Closed)?
-                .map_err(websocket)?;
-            self.heard = Instant::now();
-            match message {
-                Message::Text(text) => return Ok(text.as_str().to_owned()),
-                Message::Close(_) => return Err(TransportError::Closed),
-                // A ping is answered by the next read; the rest carries nothing for us.
-                Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_) => {}
-            }
-        }
-    }
 }

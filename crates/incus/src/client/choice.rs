@@ -5,14 +5,16 @@
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::envelope::{Reply, Unusable};
+use crate::certificate::Fingerprint;
+use crate::envelope::{Reply, Unusable, malformed};
 use crate::error::{Attempt, TransportError};
+use crate::identity::Identity;
 use crate::request::Request;
 use crate::transport::{Failure, Link};
+use crate::trust::Peer;
 use crate::{cluster, instance, server};
 
 use super::Client;
@@ -27,9 +29,12 @@ struct Known {
     good: Option<usize>,
     /// Where the next search begins.
     first: usize,
-    /// The certificate of the cluster that has answered: another one's server must not be taken
-    /// for it, or everything would look deleted.
-    fingerprint: Option<String>,
+}
+
+/// What a server that is good is known by.
+struct Verdict {
+    fingerprint: Fingerprint,
+    peer: Option<Peer>,
 }
 
 impl Choice {
@@ -50,6 +55,11 @@ impl Choice {
             known.first = index;
         }
     }
+
+    /// Takes note that every endpoint must prove itself again.
+    pub(super) async fn forget(&self) {
+        self.0.lock().await.good = None;
+    }
 }
 
 impl Client {
@@ -60,26 +70,27 @@ impl Client {
         if known.good.is_some() {
             return known.good;
         }
-        let (index, fingerprint) = self.search(&known, attempts).await?;
+        let (index, verdict) = self.search(&known, attempts).await?;
         known.good = Some(index);
         known.first = index;
-        known.fingerprint.get_or_insert(fingerprint);
+        let endpoint = &self.links[index].endpoint;
+        self.trusted
+            .remember(endpoint, verdict.fingerprint, verdict.peer);
         Some(index)
     }
 
     /// Tries the endpoints in turn. One that does not answer soon goes on being tried beside the
     /// next: it may be dead, or the whole cluster may be slow, and then the first to answer is
     /// taken.
-    async fn search(&self, known: &Known, attempts: &mut Vec<Attempt>) -> Option<(usize, String)> {
+    async fn search(&self, known: &Known, attempts: &mut Vec<Attempt>) -> Option<(usize, Verdict)> {
         let count = self.links.len();
-        let expected = known.fingerprint.as_deref();
         let mut untried = (0..count).map(|step| (known.first + step) % count);
         let mut tried = FuturesUnordered::new();
         loop {
             let next = untried.next();
             let all_tried = next.is_none();
             tried.extend(next.map(|index| async move {
-                let judged = self.judge(&self.links[index], expected).await;
+                let judged = self.judge(&self.links[index]).await;
                 (index, judged)
             }));
             let verdict = if all_tried {
@@ -91,7 +102,7 @@ impl Client {
                 }
             };
             match verdict {
-                Some((index, Ok(fingerprint))) => return Some((index, fingerprint)),
+                Some((index, Ok(verdict))) => return Some((index, verdict)),
                 Some((index, Err(cause))) => attempts.push(Attempt {
                     endpoint: self.links[index].endpoint.clone(),
                     cause,
@@ -102,32 +113,35 @@ impl Client {
         }
     }
 
-    /// Gives the certificate's fingerprint of a server that is good.
-    async fn judge(&self, link: &Link, expected: Option<&str>) -> Result<String, TransportError> {
-        let server = self.ask(link, server::get()).await?;
+    /// Gives the certificate of a server that is good.
+    async fn judge(&self, link: &Link) -> Result<Verdict, TransportError> {
+        let (server, peer) = self.ask(link, server::get()).await?;
         if server.auth == "untrusted" {
-            return Err(TransportError::Untrusted);
+            let identity = self.trusted.identity.as_ref().filter(|_| peer.is_some());
+            return Err(TransportError::Untrusted {
+                shown: identity.map(Identity::fingerprint),
+            });
         }
-        let found = server.environment.certificate_fingerprint;
-        if let Some(expected) = expected
-            && expected != found
-        {
-            let expected = expected.to_owned();
-            return Err(TransportError::Foreign { found, expected });
-        }
+        // Over a network the certificate of the connection itself counts, not what is said of it.
+        let fingerprint = match peer {
+            Some(peer) => peer.fingerprint,
+            None => Fingerprint::parse(&server.environment.certificate_fingerprint)
+                .map_err(|error| TransportError::Unreadable(malformed(&error.to_string())))?,
+        };
+        self.trusted.judge(fingerprint).map_err(Box::new)?;
         if server.environment.server_clustered {
             self.ask(link, cluster::member_names()).await?;
         } else {
             self.ask(link, instance::names("default")).await?;
         }
-        Ok(found)
+        Ok(Verdict { fingerprint, peer })
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn ask<T>(
         &self,
         link: &Link,
         request: Request<T>,
-    ) -> Result<T, TransportError> {
+    ) -> Result<(T, Option<Peer>), TransportError> {
         let request = request.answer_within(self.limits.judgement);
         let reply = link
             .exchange(&request)
@@ -137,10 +151,11 @@ impl Client {
                     cause
                 }
             })?;
-        (request.read)(&reply).map_err(|unusable| match unusable {
+        let answer = (request.read)(&reply).map_err(|unusable| match unusable {
             Unusable::Refused { code, message } => TransportError::Unavailable { code, message },
             Unusable::Malformed(cause) => TransportError::Unreadable(cause),
-        })
+        })?;
+        Ok((answer, reply.peer))
     }
 }
 

@@ -9,7 +9,7 @@ use incus::{Error, cluster, instance};
 use serde_json::json;
 use tokio::net::UnixListener;
 
-use crate::server::{Answer, Server, client, error, nobody, sync};
+use crate::server::{Answer, C1, C2, Server, client, error, nobody, sync};
 
 const NAMES: &str = "GET /1.0/profiles?project=p";
 
@@ -19,7 +19,7 @@ fn profiles(line: &str) -> Option<Answer> {
 
 #[tokio::test]
 async fn a_dead_endpoint_is_left_for_the_next_and_not_asked_again() {
-    let alive = Server::start("c1", profiles);
+    let alive = Server::start(C1, profiles);
     let client = client(&[&nobody(), &alive.endpoint]);
     for _ in 0..3 {
         let names = client.send(profile::names("p")).await.expect("names");
@@ -34,15 +34,15 @@ async fn a_dead_endpoint_is_left_for_the_next_and_not_asked_again() {
 
 #[tokio::test]
 async fn an_endpoint_is_judged_by_its_database_and_not_by_what_it_says_of_itself() {
-    let without_database = Server::start("c1", |line| match line {
+    let without_database = Server::start(C1, |line| match line {
         "GET /1.0/cluster/members" => error(503, "Database is not yet available"),
         _ => profiles(line),
     });
-    let hanging = Server::start("c1", |line| match line {
+    let hanging = Server::start(C1, |line| match line {
         "GET /1.0/cluster/members" => Some(Answer::Hang),
         _ => profiles(line),
     });
-    let good = Server::start("c1", profiles);
+    let good = Server::start(C1, profiles);
     let client = client(&[
         &without_database.endpoint,
         &hanging.endpoint,
@@ -56,10 +56,10 @@ async fn an_endpoint_is_judged_by_its_database_and_not_by_what_it_says_of_itself
 
 #[tokio::test]
 async fn a_server_without_cluster_is_judged_by_its_instances() {
-    let single = Server::start("c1", |line| match line {
-        "GET /1.0" => {
-            sync(json!({ "auth": "trusted", "environment": { "server_clustered": false } }))
-        }
+    let single = Server::start(C1, |line| match line {
+        "GET /1.0" => sync(
+            json!({ "auth": "trusted", "environment": { "server_clustered": false, "certificate_fingerprint": C1 } }),
+        ),
         "GET /1.0/instances?project=default" => sync(json!(null)),
         _ => profiles(line),
     });
@@ -72,10 +72,35 @@ async fn a_server_without_cluster_is_judged_by_its_instances() {
 }
 
 #[tokio::test]
+async fn a_look_goes_on_where_there_is_a_database_and_a_change_does_not() {
+    let failing = |line: &str| match line {
+        "GET /1.0" | "GET /1.0/cluster/members" => None,
+        _ => error(503, "Database is not available"),
+    };
+    let without = Server::start(C1, failing);
+    let with = Server::start(C1, profiles);
+    let looking = client(&[&without.endpoint, &with.endpoint]);
+    let names = looking.send(profile::names("p")).await.expect("names");
+    assert_eq!(names, ["web"]);
+    assert_eq!(without.requests(), [NAMES]);
+
+    // What it did before it said so is not known, so the change is not sent to another.
+    let without = Server::start(C1, failing);
+    let with = Server::start(C1, profiles);
+    let error = client(&[&without.endpoint, &with.endpoint])
+        .send(profile::delete("p", "web"))
+        .await
+        .expect_err("refused");
+    assert_eq!(error.status(), Some(503));
+    assert!(error.is_unreachable(), "{error}");
+    assert!(with.requests().is_empty());
+}
+
+#[tokio::test]
 async fn a_change_that_was_cut_off_is_not_repeated() {
     for cut in [|| Answer::CutOff, || Answer::CutOffInside] {
-        let cutting = Server::start("c1", move |line| line.starts_with("POST").then(cut));
-        let other = Server::start("c1", |line| match line.split(' ').next() {
+        let cutting = Server::start(C1, move |line| line.starts_with("POST").then(cut));
+        let other = Server::start(C1, |line| match line.split(' ').next() {
             Some("POST") => sync(json!(null)),
             _ => profiles(line),
         });
@@ -103,8 +128,8 @@ async fn a_change_that_was_cut_off_is_not_repeated() {
 #[tokio::test]
 async fn a_look_that_was_cut_off_is_repeated_elsewhere() {
     for cut in [|| Answer::CutOff, || Answer::CutOffInside] {
-        let cutting = Server::start("c1", move |line| (line == NAMES).then(cut));
-        let other = Server::start("c1", profiles);
+        let cutting = Server::start(C1, move |line| (line == NAMES).then(cut));
+        let other = Server::start(C1, profiles);
         let client = client(&[&cutting.endpoint, &other.endpoint]);
         let names = client.send(profile::names("p")).await.expect("names");
         assert_eq!(names, ["web"]);
@@ -116,7 +141,7 @@ async fn a_look_that_was_cut_off_is_repeated_elsewhere() {
 #[tokio::test]
 async fn a_look_has_a_second_chance_at_the_only_endpoint() {
     let times = AtomicUsize::new(0);
-    let only = Server::start("c1", move |line| match line {
+    let only = Server::start(C1, move |line| match line {
         NAMES if times.fetch_add(1, Ordering::SeqCst) == 0 => Some(Answer::CutOff),
         _ => profiles(line),
     });
@@ -127,7 +152,7 @@ async fn a_look_has_a_second_chance_at_the_only_endpoint() {
 
 #[tokio::test]
 async fn an_answer_that_takes_too_long_is_given_up() {
-    let slow = Server::start("c1", |line| {
+    let slow = Server::start(C1, |line| {
         line.contains("instances").then_some(Answer::Hang)
     });
     let client = client(&[&slow.endpoint]);
@@ -160,16 +185,16 @@ async fn an_answer_that_takes_too_long_is_given_up() {
 
 #[tokio::test]
 async fn the_server_of_another_cluster_is_not_taken_for_this_one() {
-    let ours = Server::start("c1", |line| match line {
+    let ours = Server::start(C1, |line| match line {
         NAMES => Some(Answer::CutOff),
         _ => None,
     });
-    let foreign = Server::start("c2", profiles);
+    let foreign = Server::start(C2, profiles);
     let client = client(&[&ours.endpoint, &foreign.endpoint]);
     let looked = client.send(profile::names("p")).await;
     let error = looked.expect_err("nobody of this cluster answers");
     let told = error.to_string();
-    assert!(told.contains("c2") && told.contains("c1"), "{told}");
+    assert!(told.contains(C2) && told.contains(C1), "{told}");
     assert!(foreign.requests().is_empty());
 }
 
@@ -179,7 +204,7 @@ async fn a_server_that_takes_connections_but_no_requests_is_unreachable_at_once(
     let path = folder.path().join("unix.socket");
     let listener = UnixListener::bind(&path).expect("a socket");
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });
-    let alive = Server::start("c1", profiles);
+    let alive = Server::start(C1, profiles);
     let begun = Instant::now();
     let closing = incus::Endpoint::Unix(path);
 
@@ -199,7 +224,7 @@ async fn a_server_that_takes_connections_but_no_requests_is_unreachable_at_once(
 
 #[tokio::test]
 async fn an_error_of_the_server_makes_it_prove_itself_again() {
-    let server = Server::start("c1", |line| match line {
+    let server = Server::start(C1, |line| match line {
         NAMES => error(500, "disk full"),
         _ => None,
     });

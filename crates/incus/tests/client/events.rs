@@ -6,7 +6,7 @@ use incus::event::Happening;
 use incus::{Error, EventFilter};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
-use crate::server::{Answer, Server, client, error, nobody};
+use crate::server::{Answer, C1, Server, client, error, nobody};
 
 const EVENTS: &str = "GET /1.0/events?type=lifecycle&all-projects=true";
 
@@ -18,7 +18,7 @@ fn filter() -> EventFilter {
 }
 
 fn sends(messages: Vec<Message>) -> Server {
-    Server::start("c1", move |line| {
+    Server::start(C1, move |line| {
         (line == EVENTS).then(|| Answer::Websocket(messages.clone()))
     })
 }
@@ -81,7 +81,7 @@ async fn a_silent_stream_has_ended_though_its_connection_is_open() {
 
 #[tokio::test]
 async fn a_refusal_is_the_servers_and_not_a_connection_that_failed() {
-    let server = Server::start("c1", |line| {
+    let server = Server::start(C1, |line| {
         (line == EVENTS).then(|| error(403, "not yours"))?
     });
     let client = client(&[&server.endpoint]);
@@ -96,7 +96,7 @@ async fn a_refusal_is_the_servers_and_not_a_connection_that_failed() {
 
 #[tokio::test]
 async fn a_stream_is_opened_where_there_is_a_database() {
-    let without = Server::start("c1", |line| {
+    let without = Server::start(C1, |line| {
         (line == EVENTS).then(|| error(503, "no database"))?
     });
     let with = sends(vec![started("a")]);

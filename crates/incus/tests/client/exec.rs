@@ -5,7 +5,7 @@ use incus::exec::{ExecOutcome, exec_recorded};
 use incus::instance::Command;
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server, client, error, error_body, sync};
+use crate::server::{Answer, C1, Server, client, error, error_body, sync};
 
 const EXEC: &str = "POST /1.0/instances/web/exec?project=p";
 const WAIT: &str = "GET /1.0/operations/u/wait?timeout=1";
@@ -21,7 +21,7 @@ fn ended(code: u16, metadata: Value) -> Option<Answer> {
 
 /// A server on which the command ends as told by a wait and by a look.
 fn server(wait: fn() -> Option<Answer>, look: fn() -> Option<Answer>) -> Server {
-    Server::start("c1", move |line| match line {
+    Server::start(C1, move |line| match line {
         EXEC => Some(Answer::Json(
             202,
             json!({ "type": "async", "operation": "/1.0/operations/u", "metadata": null }),

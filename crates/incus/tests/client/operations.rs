@@ -8,7 +8,7 @@ use incus::instance::{self, Action, InstancePost, Source};
 use incus::{Error, Operation, Outcome, Request};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server, client, error, error_body, sync};
+use crate::server::{Answer, C1, Server, client, error, error_body, sync};
 
 const CREATE: &str = "POST /1.0/instances?project=p&target=m2";
 const WAIT: &str = "GET /1.0/operations/u/wait?project=p&timeout=1";
@@ -46,7 +46,7 @@ async fn an_operation_is_waited_for_in_slices() {
         || sync(operation(103, "")),
     ] {
         let waits = AtomicUsize::new(0);
-        let server = Server::start("c1", move |line| match line {
+        let server = Server::start(C1, move |line| match line {
             WAIT if waits.fetch_add(1, Ordering::SeqCst) == 0 => slice(),
             WAIT => sync(operation(200, "")),
             LOOK => sync(operation(103, "")),
@@ -72,7 +72,7 @@ async fn a_failed_operation_is_an_error_however_it_is_told() {
         || Some(Answer::Json(200, error_body(400, "No root device"))),
         || sync(operation(400, "No root device")),
     ] {
-        let server = Server::start("c1", move |line| match line {
+        let server = Server::start(C1, move |line| match line {
             WAIT => told(),
             LOOK => sync(operation(400, "No root device")),
             _ => started(line),
@@ -101,7 +101,7 @@ async fn the_outcome_of_a_forgotten_operation_is_not_known() {
             ))
         },
     ] {
-        let server = Server::start("c1", move |line| match line {
+        let server = Server::start(C1, move |line| match line {
             WAIT => wait(),
             LOOK => error(404, "Operation not found"),
             _ => started(line),
@@ -121,7 +121,7 @@ async fn the_outcome_of_a_forgotten_operation_is_not_known() {
 
 #[tokio::test]
 async fn an_operation_that_cannot_be_read_is_not_a_refusal_of_the_request() {
-    let server = Server::start("c1", |line| match line {
+    let server = Server::start(C1, |line| match line {
         WAIT => Some(Answer::Json(
             200,
             error_body(500, "context deadline exceeded"),
@@ -137,7 +137,7 @@ async fn an_operation_that_cannot_be_read_is_not_a_refusal_of_the_request() {
 
 #[tokio::test]
 async fn what_a_wait_told_of_a_failure_counts_when_the_operation_is_forgotten_afterwards() {
-    let server = Server::start("c1", |line| match line {
+    let server = Server::start(C1, |line| match line {
         WAIT => Some(Answer::Json(200, error_body(400, "No root device"))),
         LOOK => error(404, "Operation not found"),
         _ => started(line),
@@ -151,11 +151,11 @@ async fn what_a_wait_told_of_a_failure_counts_when_the_operation_is_forgotten_af
 
 #[tokio::test]
 async fn a_wait_goes_on_at_another_endpoint() {
-    let first = Server::start("c1", |line| match line {
+    let first = Server::start(C1, |line| match line {
         WAIT => Some(Answer::CutOff),
         _ => started(line),
     });
-    let second = Server::start("c1", |line| {
+    let second = Server::start(C1, |line| {
         (line == WAIT).then(|| sync(operation(200, "")))?
     });
     let client = client(&[&first.endpoint, &second.endpoint]);
@@ -166,7 +166,7 @@ async fn a_wait_goes_on_at_another_endpoint() {
 
 #[tokio::test]
 async fn a_stop_hands_back_an_operation_that_goes_on() {
-    let server = Server::start("c1", |line| match line {
+    let server = Server::start(C1, |line| match line {
         WAIT => Some(Answer::Hang),
         _ => started(line),
     });
@@ -178,7 +178,7 @@ async fn a_stop_hands_back_an_operation_that_goes_on() {
         .expect("an outcome");
     assert!(matches!(outcome, Outcome::Running(operation) if operation.id == "u"));
 
-    let done = Server::start("c1", |line| match line.split(' ').next() {
+    let done = Server::start(C1, |line| match line.split(' ').next() {
         Some("PUT") => sync(json!(null)),
         _ => None,
     });

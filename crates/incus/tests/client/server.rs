@@ -14,13 +14,19 @@ use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, header, server::conn::http1, upgrade};
 use hyper_util::rt::TokioIo;
-use incus::{Client, Endpoint, Limits};
+use incus::{Client, Endpoint, Limits, Trust};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
+
+/// The certificate's fingerprint of one cluster, and that of another.
+pub(crate) const C1: &str = "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1";
+pub(crate) const C2: &str = "c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2";
 
 /// What the server does with a request.
 pub(crate) enum Answer {
@@ -45,7 +51,7 @@ type Handler = dyn Fn(&str) -> Option<Answer> + Send + Sync;
 pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
     record: Arc<Record>,
-    _folder: tempfile::TempDir,
+    _folder: Option<tempfile::TempDir>,
 }
 
 /// What reached a server.
@@ -57,7 +63,8 @@ struct Record {
 }
 
 impl Server {
-    /// Starts a server of this cluster. Where `handler` says nothing, it is a healthy member.
+    /// Starts a server of this cluster on a socket. Where `handler` says nothing, it is a healthy
+    /// member.
     pub(crate) fn start(
         cluster: &'static str,
         handler: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,
@@ -65,10 +72,8 @@ impl Server {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("unix.socket");
         let listener = UnixListener::bind(&path).expect("a socket");
-        let record = Arc::new(Record::default());
+        let (record, handler) = behind(cluster, handler);
         let kept = Arc::clone(&record);
-        let handler: Arc<Handler> =
-            Arc::new(move |line: &str| handler(line).or_else(|| Some(healthy(cluster, line))));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, Arc::clone(&record), Arc::clone(&handler)));
@@ -77,7 +82,37 @@ impl Server {
         Self {
             endpoint: Endpoint::Unix(path),
             record: kept,
-            _folder: folder,
+            _folder: Some(folder),
+        }
+    }
+
+    /// Starts a server that shows this certificate to the network. It says of itself that it is of
+    /// cluster c1, which does not matter there.
+    pub(crate) async fn start_tls(
+        configuration: ServerConfig,
+        handler: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let acceptor = TlsAcceptor::from(Arc::new(configuration));
+        let (record, handler) = behind(C1, handler);
+        let kept = Arc::clone(&record);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (record, handler) = (Arc::clone(&record), Arc::clone(&handler));
+                let accepting = acceptor.accept(stream);
+                tokio::spawn(async move {
+                    // A client that does not like the certificate ends the handshake.
+                    if let Ok(stream) = accepting.await {
+                        serve(stream, record, handler).await;
+                    }
+                });
+            }
+        });
+        Self {
+            endpoint: Endpoint::parse(&format!("https://127.0.0.1:{port}")).expect("an endpoint"),
+            record: kept,
+            _folder: None,
         }
     }
 
@@ -104,15 +139,30 @@ impl Server {
     }
 }
 
+/// What a server does: what the test says, else what a healthy member does.
+fn behind(
+    cluster: &'static str,
+    handler: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,
+) -> (Arc<Record>, Arc<Handler>) {
+    let handler = move |line: &str| handler(line).or_else(|| Some(healthy(cluster, line)));
+    (Arc::default(), Arc::new(handler))
+}
+
 /// A client of these servers that loses patience soon.
 pub(crate) fn client(endpoints: &[&Endpoint]) -> Client {
+    trusting(endpoints, Trust::default())
+}
+
+/// A client with this trust.
+pub(crate) fn trusting(endpoints: &[&Endpoint], trust: Trust) -> Client {
     let limits = Limits {
         next_endpoint: Duration::from_millis(100),
         judgement: Duration::from_millis(500),
         wait_slice: Duration::from_secs(1),
         event_silence: Duration::from_millis(600),
     };
-    Client::with_limits(endpoints.iter().map(|one| (*one).clone()).collect(), limits)
+    let endpoints = endpoints.iter().map(|one| (*one).clone()).collect();
+    Client::with_trust(endpoints, limits, trust)
 }
 
 /// An endpoint behind which nobody listens.

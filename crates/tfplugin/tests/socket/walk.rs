@@ -179,7 +179,11 @@ async fn a_configuration_is_judged_at_its_places() {
         .filter_map(|one| one.path.as_ref())
         .map(ToString::to_string)
         .collect();
-    assert_eq!(places, ["lid.period", "timeouts.create", "name"]);
+    // A host can point at attributes of the resource only; where inside it is, is said in words.
+    assert_eq!(places, ["lid", "timeouts", "name"]);
+    let details: Vec<&str> = said.iter().map(|one| one.detail.as_str()).collect();
+    assert!(details[0].contains("`lid.period`"), "{details:?}");
+    assert!(details[1].contains("`timeouts.create`"), "{details:?}");
 }
 
 #[tokio::test]

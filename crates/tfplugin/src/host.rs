@@ -49,6 +49,11 @@ impl Host {
         }
     }
 
+    /// The calls that it makes.
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
     /// Counts a connection for as long as the answer lives.
     pub(crate) fn enter(&self) -> Presence {
         self.lock().open += 1;

@@ -139,6 +139,8 @@ fn run(serving: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
 
 async fn greet_and_serve(provider: Arc<dyn Provider>, greeting: Greeting) -> Result<(), Error> {
     let signals = Signals::listen().map_err(Error::Signals)?;
+    // Before the line: a host that ends right after it has read it would not be missed otherwise.
+    let host = Host::new(Calls::default());
     let identity = greeting
         .client_certificate
         .as_deref()
@@ -151,16 +153,17 @@ async fn greet_and_serve(provider: Arc<dyn Provider>, greeting: Greeting) -> Res
     let line = handshake::line(&socket.path, certificate, greeting.asks_for_multiplexing);
     let acceptor = identity.map(|identity| TlsAcceptor::from(identity.config));
     handshake::print(&line).map_err(Error::Print)?;
-    serve_host(provider, socket, acceptor, signals, StartedBy::Host).await
+    serve_host(provider, socket, acceptor, signals, host, StartedBy::Host).await
 }
 
 /// For `--debug`: nobody started it who would end it, and many hosts may come and go.
 async fn serve_by_hand(provider: Arc<dyn Provider>, options: ServeOptions) -> Result<(), Error> {
     let signals = Signals::listen().map_err(Error::Signals)?;
+    let host = Host::new(Calls::default());
     let socket = Socket::bind(None)?;
     let line = reattach::line(options.address, std::process::id(), &socket.path);
     handshake::print(&line).map_err(Error::Print)?;
-    serve_host(provider, socket, None, signals, StartedBy::Hand).await
+    serve_host(provider, socket, None, signals, host, StartedBy::Hand).await
 }
 
 /// Who may end the process.
@@ -175,10 +178,10 @@ async fn serve_host(
     socket: Socket,
     acceptor: Option<TlsAcceptor>,
     mut signals: Signals,
+    host: Host,
     started_by: StartedBy,
 ) -> Result<(), Error> {
-    let calls = Calls::default();
-    let host = Host::new(calls.clone());
+    let calls = host.calls().clone();
     let (shutdown, closing) = (CancellationToken::new(), CancellationToken::new());
     let (mut streams, folder) = socket.accept(acceptor, host.clone());
     let incoming = futures_util::stream::poll_fn(move |context| {

@@ -8,13 +8,16 @@
 mod client;
 mod from_wire;
 mod identity;
+mod modern;
 mod process;
 mod proposed;
+mod raw;
 
 pub use client::{Client, ClientError};
 pub use identity::HostIdentity;
 pub use process::{Ended, Host, HostError, Launch};
 pub use proposed::proposed_new_state;
+pub use raw::field;
 
 pub use crate::apply::ApplyRequest;
 pub use crate::planning::{PlanRequest, Planned};

@@ -10,6 +10,10 @@
 
 #[path = "socket/ending.rs"]
 mod ending;
+#[path = "socket/faults.rs"]
+mod faults;
+#[path = "socket/modern.rs"]
+mod modern;
 #[path = "socket/walk.rs"]
 mod walk;
 

@@ -255,9 +255,10 @@ impl Resource for Boxes {
         }
     }
 
-    async fn read(&self, request: ReadRequest, _: &Call) -> ReadState {
+    async fn read(&self, request: ReadRequest, call: &Call) -> ReadState {
         let name = request.current.attr("name").as_str().unwrap_or_default();
-        match self.look(name) {
+        let reached = self.folder.reach(call).await;
+        match reached.and_then(|()| self.look(name)) {
             Ok(state) => ReadState {
                 state,
                 private: request.private,
@@ -283,17 +284,18 @@ impl Resource for Boxes {
         }
     }
 
-    async fn delete(&self, request: DeleteRequest, _: &Call) -> Applied {
+    async fn delete(&self, request: DeleteRequest, call: &Call) -> Applied {
         let name = request.prior.attr("name").as_str().unwrap_or_default();
-        let removed = self
-            .file(name)
-            .and_then(|file| match std::fs::remove_file(file) {
+        let reached = self.folder.reach(call).await;
+        let removed = reached.and_then(|()| self.file(name)).and_then(|file| {
+            match std::fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(failed("removed", name, &error))
                 }
                 // One that is gone already is as good as removed.
                 _ => Ok(()),
-            });
+            }
+        });
         match removed {
             Ok(()) => Applied::new(Value::Null),
             Err(diagnostic) => Applied::failed(request.prior.clone(), diagnostic),

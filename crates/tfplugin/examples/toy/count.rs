@@ -30,7 +30,10 @@ impl DataSource for Count {
         ])
     }
 
-    async fn read(&self, config: Value, _: &Call) -> (Value, Diagnostics) {
+    async fn read(&self, config: Value, call: &Call) -> (Value, Diagnostics) {
+        if let Err(diagnostic) = self.folder.reach(call).await {
+            return (Value::Null, diagnostic.into());
+        }
         let prefix = config.attr("prefix").as_str().unwrap_or_default();
         let counted = self.folder.path().and_then(|folder| {
             let entries = std::fs::read_dir(folder).map_err(|error| {

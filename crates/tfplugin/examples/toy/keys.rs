@@ -78,7 +78,10 @@ impl EphemeralResource for Keys {
         ])
     }
 
-    async fn open(&self, config: Value, _: &Call) -> Opened {
+    async fn open(&self, config: Value, call: &Call) -> Opened {
+        if let Err(diagnostic) = self.folder.reach(call).await {
+            return Opened::failed(diagnostic);
+        }
         match self.make(&config) {
             Ok((result, private)) => Opened {
                 private,
@@ -89,13 +92,16 @@ impl EphemeralResource for Keys {
         }
     }
 
-    async fn renew(&self, private: Vec<u8>, _: &Call) -> Renewed {
-        let renewed = self.hook(&private).and_then(|(hook, lasts)| {
-            let file = std::fs::OpenOptions::new().append(true).open(hook);
-            let written = file.and_then(|mut file| file.write_all(b"renewed\n"));
-            written.map_err(|error| failed("renewed", &error))?;
-            Ok(renew_at(&lasts))
-        });
+    async fn renew(&self, private: Vec<u8>, call: &Call) -> Renewed {
+        let reached = self.folder.reach(call).await;
+        let renewed = reached
+            .and_then(|()| self.hook(&private))
+            .and_then(|(hook, lasts)| {
+                let file = std::fs::OpenOptions::new().append(true).open(hook);
+                let written = file.and_then(|mut file| file.write_all(b"renewed\n"));
+                written.map_err(|error| failed("renewed", &error))?;
+                Ok(renew_at(&lasts))
+            });
         let (renew_at, diagnostics) = match renewed {
             Ok(moment) => (moment, Diagnostics::new()),
             Err(diagnostic) => (None, diagnostic.into()),
@@ -107,9 +113,10 @@ impl EphemeralResource for Keys {
         }
     }
 
-    async fn close(&self, private: Vec<u8>, _: &Call) -> Diagnostics {
-        let closed = self
-            .hook(&private)
+    async fn close(&self, private: Vec<u8>, call: &Call) -> Diagnostics {
+        let reached = self.folder.reach(call).await;
+        let closed = reached
+            .and_then(|()| self.hook(&private))
             .and_then(|(hook, _)| match std::fs::remove_file(hook) {
                 // One that is closed twice is closed.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -55,6 +55,7 @@ impl From<tonic::Status> for ClientError {
 pub struct Client {
     provider: ProviderClient<Channel>,
     controller: GrpcControllerClient<Channel>,
+    pub(super) channel: Channel,
     types: Arc<Types>,
 }
 
@@ -63,10 +64,11 @@ struct Types {
     provider: Option<Type>,
     resources: BTreeMap<String, Type>,
     data_sources: BTreeMap<String, Type>,
+    ephemeral_resources: BTreeMap<String, Type>,
 }
 
 /// What go-plugin's clients allow, so that only the provider's own limits are met.
-const LARGEST_MESSAGE: usize = i32::MAX as usize;
+pub(super) const LARGEST_MESSAGE: usize = i32::MAX as usize;
 
 impl Client {
     pub(super) async fn connect(
@@ -88,7 +90,8 @@ impl Client {
             .max_encoding_message_size(LARGEST_MESSAGE);
         let mut client = Client {
             provider,
-            controller: GrpcControllerClient::new(channel),
+            controller: GrpcControllerClient::new(channel.clone()),
+            channel,
             types: Arc::default(),
         };
         client.types = Arc::new(client.ask_for_types().await?);
@@ -113,6 +116,7 @@ impl Client {
             provider: schemas.provider.as_ref().and_then(from_wire::schema),
             resources: of(schemas.resource_schemas),
             data_sources: of(schemas.data_source_schemas),
+            ephemeral_resources: of(schemas.ephemeral_resource_schemas),
         })
     }
 
@@ -122,6 +126,15 @@ impl Client {
             .resources
             .get(name)
             .ok_or_else(|| ClientError::Unknown(name.to_owned()))
+    }
+
+    pub(super) fn ephemeral_type(&self, name: &str) -> Result<&Type, ClientError> {
+        let of = self.types.ephemeral_resources.get(name);
+        of.ok_or_else(|| ClientError::Unknown(name.to_owned()))
+    }
+
+    pub(super) fn provider(&self) -> ProviderClient<Channel> {
+        self.provider.clone()
     }
 
     /// The names of everything the provider registers, without asking for schemas.
@@ -183,7 +196,10 @@ impl Client {
         let request = message::validate_resource_config::Request {
             type_name: name.to_owned(),
             config,
-            ..Default::default()
+            client_capabilities: Some(message::ClientCapabilities {
+                deferral_allowed: false,
+                write_only_attributes_allowed: true,
+            }),
         };
         let answer = self
             .provider
@@ -386,7 +402,7 @@ impl Client {
     }
 }
 
-fn encode(value: Value, of: &Type) -> Result<DynamicValue, ClientError> {
+pub(super) fn encode(value: Value, of: &Type) -> Result<DynamicValue, ClientError> {
     Ok(dynamic::to_wire(&value.conform(of)?, of))
 }
 

@@ -32,7 +32,12 @@ fn parameter_to_wire(parameter: &Parameter) -> message::function::Parameter {
 /// Encodes an error.
 pub(crate) fn error_to_wire(error: FunctionError) -> message::FunctionError {
     message::FunctionError {
-        text: error.message,
+        // Hosts put a full stop behind it.
+        text: error
+            .message
+            .strip_suffix('.')
+            .unwrap_or(&error.message)
+            .to_owned(),
         // No call has more arguments than fit.
         function_argument: error.argument.map(|argument| argument as i64),
     }

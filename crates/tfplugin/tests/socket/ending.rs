@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use super::{Toy, a_box, apply, launch, nothing, slow_box};
 
 /// Long enough for a busy machine, short against the minute that the slow work would take.
-const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 fn signal(host: &Host, name: &str) {
     let sent = Command::new("kill")
@@ -286,8 +286,14 @@ fn an_orphan_ends() {
     drop(shell.stdin.take());
     shell.wait().expect("an end");
     // The toy holds the other end of the pipe, so this ends when it does.
-    let mut rest = String::new();
-    output.read_to_string(&mut rest).expect("its end");
-    assert_eq!(rest, "");
+    let (sender, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut rest = String::new();
+        let read = output.read_to_string(&mut rest).map(|_| rest);
+        // Nobody waits any more when the test has failed.
+        let _ = sender.send(read);
+    });
+    let rest = ended.recv_timeout(SOON).expect("an end in time");
+    assert_eq!(rest.expect("its end"), "");
     assert!(orphaned.elapsed() < SOON, "{:?}", orphaned.elapsed());
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use tfplugin::Value;
 use tfplugin::testing::field;
 
+use super::ending::SOON;
 use super::{Toy, a_box, apply, launch, nothing, propose};
 
-const SOON: Duration = Duration::from_secs(20);
+/// The field of a kind's name, and the name.
+type Name = Option<(u8, &'static str)>;
 
 /// Every call that carries values: where its kind's name and its values are.
-const VALUES: &[(&str, Option<(u8, &str)>, &[u8])] = &[
+const VALUES: &[(&str, Name, &[u8])] = &[
     ("ValidateProviderConfig", None, &[1]),
     ("ConfigureProvider", None, &[2]),
     ("ValidateResourceConfig", Some((1, "toy_box")), &[2]),

@@ -152,6 +152,14 @@ fn by_hand_with_debug_it_says_where_it_is_and_ends_on_an_interrupt() {
     let id = toy.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
     assert!(sent.expect("a kill program").success());
+    let signalled = std::time::Instant::now();
+    while toy.try_wait().expect("a status").is_none() {
+        if signalled.elapsed() > super::ending::SOON {
+            toy.kill().expect("an end by force");
+            panic!("it did not end on an interrupt");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     assert_eq!(toy.wait().expect("an end").code(), Some(0));
     let mut rest = String::new();
     output.read_to_string(&mut rest).expect("its end");

@@ -85,8 +85,7 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
                 true => instance::log_file(project, name, "lxc.log"),
                 false => instance::console_log(project, name),
             };
-            // A failed workload without readable output is still a failed workload.
-            let output = client.send(request).await.unwrap_or_default();
+            let output = client.send(request).await?;
             return Ok(Done::Output(end_of(&output)));
         }
         Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,

@@ -177,6 +177,26 @@ impl Learned {
         }
     }
 
+    /// A step failed: the next pass observes what is there and tries again, unless that has gone on for too long.
+    fn disturbed_by(&mut self, step: &Step, error: Error) -> Result<(), Error> {
+        match (error, step) {
+            (Error::Incus(error), Step::Create { name, .. }) => {
+                self.failed_creates.insert(name.clone(), error);
+            }
+            (error, Step::Start { name, .. }) => self.failed_start(name, &error),
+            // A console cannot be read for a moment while its container goes down. One that never can be is no reason
+            // to hide that the workload failed, and none to claim that it printed nothing.
+            (error, Step::KeepOutput { name, .. }) if self.disturbed >= DISTURBANCES => {
+                let told = format!("(it cannot be read: {error})");
+                self.outputs.insert(name.clone(), told);
+            }
+            (error, _) if self.disturbed >= DISTURBANCES => return Err(error),
+            _ => {}
+        }
+        self.disturbed += 1;
+        Ok(())
+    }
+
     fn failed_start(&mut self, name: &str, error: &Error) {
         let failed = self.failed_starts.entry(name.to_owned()).or_default();
         failed.0 += 1;
@@ -251,17 +271,53 @@ async fn perform(
             }
             Err(error) => error,
         };
-        match (error, step) {
-            (Error::Incus(error), Step::Create { name, .. }) => {
-                learned.failed_creates.insert(name.clone(), error);
-            }
-            (error, Step::Start { name, .. }) => learned.failed_start(name, &error),
-            (error, _) if learned.disturbed >= DISTURBANCES => return Err(error),
-            _ => {}
-        }
-        learned.disturbed += 1;
+        learned.disturbed_by(step, error)?;
         return Ok(Performed::InPart);
     }
     learned.disturbed = 0;
     Ok(Performed::Wholly)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy() -> Error {
+        Error::NoImage {
+            written: "any error will do".to_owned(),
+            project: String::new(),
+        }
+    }
+
+    /// HO-APP-36: what cannot be read for a moment is read again, and never told as "printed nothing".
+    #[test]
+    fn an_output_that_cannot_be_read_yet_is_not_an_empty_one() {
+        let keep = Step::KeepOutput {
+            name: "web-g0".to_owned(),
+            never_ran: false,
+        };
+        let mut learned = Learned::default();
+        for _ in 0..DISTURBANCES {
+            assert!(learned.disturbed_by(&keep, busy()).is_ok());
+            assert!(learned.outputs.is_empty(), "it is tried again");
+        }
+        assert!(
+            learned.disturbed_by(&keep, busy()).is_ok(),
+            "the failure itself must still be told"
+        );
+        assert!(learned.outputs["web-g0"].starts_with("(it cannot be read: "));
+    }
+
+    /// What goes on failing is an error in the end, whatever the step.
+    #[test]
+    fn a_disturbance_without_end_is_an_error() {
+        let stamp = Step::ClearHealthy {
+            name: "web-g0".to_owned(),
+        };
+        let mut learned = Learned::default();
+        for _ in 0..DISTURBANCES {
+            assert!(learned.disturbed_by(&stamp, busy()).is_ok());
+        }
+        assert!(learned.disturbed_by(&stamp, busy()).is_err());
+    }
 }

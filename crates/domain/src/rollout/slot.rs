@@ -141,7 +141,10 @@ fn of_declared<'a>(
         serving,
         trial: Trial::Failed(why),
     };
-    if let Some(error) = observation.start_errors.get(&candidate.name) {
+    // What runs has started, whatever an attempt was told: Incus can say "already running" of a create.
+    if candidate.status != Status::Running
+        && let Some(error) = observation.start_errors.get(&candidate.name)
+    {
         return failed(format!("it could not be started: {error}"));
     }
     match candidate.status {

@@ -331,6 +331,22 @@ fn a_candidate_has_until_its_deadline() {
     );
 }
 
+/// What is seen counts more than what an attempt was told.
+#[test]
+fn a_workload_that_runs_has_started_whatever_was_told() {
+    let judged = |words: &str| {
+        let mut seen = observation(&["0 g0 v1 running healthy", words]);
+        let told_error = "The instance is already running".to_owned();
+        seen.start_errors.insert("web-0-g1".to_owned(), told_error);
+        told(&spec("v2", 1), &seen, &Work::default())
+    };
+    assert_eq!(judged("0 g1 v2 running well"), "web-0-g1: healthy; wait 1s");
+    assert_eq!(
+        judged("0 g1 v2 stopped"),
+        "web-0-g1: keep the last output; again"
+    );
+}
+
 /// Cases 34: a start that was cut off may still be going on, so a stopped candidate of before is started, not judged.
 #[test]
 fn a_stopped_candidate_of_a_killed_apply_is_started_and_not_judged() {

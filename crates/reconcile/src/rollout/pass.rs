@@ -147,8 +147,10 @@ impl Learned {
             {
                 return Err(error.into());
             }
-            // It was made and could not be started.
-            self.failed_starts.insert(name, (STARTS, error.to_string()));
+            // It was made, and starting it failed once; the next passes try again, or see that it runs.
+            let starts = self.failed_starts.entry(name).or_default();
+            starts.0 += 1;
+            starts.1 = error.to_string();
         }
         observation.start_errors = self
             .failed_starts

@@ -147,6 +147,10 @@ pub struct Observation {
     /// been cut off in the middle of it, and Incus may still be at it.
     #[serde(default)]
     pub unfinished: BTreeSet<String>,
+    /// Workloads that this executor has started and seen stopped after that: they ended by themselves. Incus may list
+    /// one as running again for a moment while it clears up behind it.
+    #[serde(skip)]
+    pub ended: BTreeSet<String>,
     /// The answers of this pass to "healthy now?", by instance name.
     #[serde(skip)]
     pub probes: BTreeMap<String, Probe>,

@@ -147,6 +147,10 @@ fn of_declared<'a>(
     {
         return failed(format!("it could not be started: {error}"));
     }
+    // Nothing starts it again by itself, so waiting for the deadline would only cost the user time.
+    if observation.ended.contains(&candidate.name) {
+        return failed("it ended by itself".to_owned());
+    }
     match candidate.status {
         Status::Evacuated => Slot::LeftAlone,
         // It was never started, or nobody knows whether its start has come to an end.
@@ -158,13 +162,6 @@ fn of_declared<'a>(
                 served: candidate.healthy_since.is_some(),
             }
         }
-        Status::Stopped if serving.is_none() && candidate.healthy_since.is_some() => {
-            Slot::Stopped {
-                workload: candidate,
-                served: true,
-            }
-        }
-        // Nothing starts it again by itself, so waiting for the deadline would only cost the user time.
         Status::Stopped => failed("it ended by itself".to_owned()),
         Status::Running | Status::Other => {
             if serving.is_none() && is_sustained(candidate, spec, now) {

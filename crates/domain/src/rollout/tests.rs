@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::app::{AppType, Check, Health, Image, ImageReference, Template};
-use crate::observation::{Member, MemberStatus, Probe};
-use crate::placement;
+use crate::observation::Probe;
+
+mod shown;
 
 const NOW: Moment = Moment(100_000);
 
@@ -67,6 +68,13 @@ fn observation(workloads: &[&str]) -> Observation {
         workloads: workloads.iter().map(|words| workload(words)).collect(),
         ..Observation::default()
     };
+    // What is found stopped and was healthy before was not started by this rollout.
+    let found = |words: &&&str| words.contains("stopped healthy");
+    observation.unfinished = workloads
+        .iter()
+        .filter(found)
+        .map(|words| workload(words).name)
+        .collect();
     for words in workloads {
         let answer = match words.split(' ').next_back() {
             Some("well") => Probe::Healthy,
@@ -331,6 +339,22 @@ fn a_candidate_has_until_its_deadline() {
     );
 }
 
+/// It was healthy for a moment, ended, and is listed as running once more: it has failed all the same.
+#[test]
+fn a_workload_that_was_seen_to_end_has_failed_whatever_is_listed() {
+    for words in [
+        "0 g0 v1 running soaking well",
+        "0 g0 v1 running healthy well",
+    ] {
+        let mut seen = observation(&[words]);
+        seen.ended.insert("web-0-g0".to_owned());
+        assert_eq!(
+            told(&spec("v1", 1), &seen, &Work::default()),
+            "web-0-g0: keep the last output; again"
+        );
+    }
+}
+
 /// What is seen counts more than what an attempt was told.
 #[test]
 fn a_workload_that_runs_has_started_whatever_was_told() {
@@ -386,118 +410,4 @@ fn taken_names_are_conflicts_or_passed_over() {
         told(&spec("v1", 1), &seen, &Work::default()),
         "replica 0: create generation 1; again"
     );
-}
-
-/// Design 7: ours is the choice of the member: online, open, of the architecture, fewest of the app, then fewest.
-#[test]
-fn workloads_go_where_there_are_fewest() {
-    let member = |name: &str, status, schedulable, architecture: &str| Member {
-        name: name.to_owned(),
-        status,
-        architecture: architecture.to_owned(),
-        schedulable,
-    };
-    use MemberStatus::{Offline, Online, Other};
-    let mut seen = observation(&["0 g0 v1 running healthy @m1"]);
-    seen.members = vec![
-        member("m1", Online, true, "x86_64"),
-        member("m2", Online, true, "x86_64"),
-        member("m3", Online, true, "x86_64"),
-        member("m4", Offline, true, "x86_64"),
-        member("m5", Other, true, "x86_64"),
-        member("m6", Online, false, "x86_64"),
-        member("m7", Online, true, "aarch64"),
-    ];
-    seen.load = BTreeMap::from([
-        ("m1".to_owned(), 1),
-        ("m2".to_owned(), 9),
-        ("m3".to_owned(), 8),
-    ]);
-    seen.architecture = Some("x86_64".to_owned());
-    assert_eq!(placement::choose(&seen), Ok(Some("m3".to_owned())));
-    seen.architecture = Some("riscv64".to_owned());
-    assert_eq!(told(&spec("v1", 2), &seen, &Work::default()), "no member");
-}
-
-/// Design 7: the plan's steps are those of the apply, in the user's words.
-#[test]
-fn forecasts_read_as_the_plan_shows_them() {
-    let forecast = |image, replicas, there: &[&str]| {
-        forecast::steps(
-            &spec(image, replicas),
-            &observation(there),
-            &Work::default(),
-            NOW,
-        )
-    };
-    assert_eq!(
-        forecast("v1", 2, &[]),
-        [
-            "replica 0: create generation 0 from v1",
-            "replica 1: create generation 0 from v1"
-        ]
-    );
-    assert_eq!(
-        forecast(
-            "v2",
-            1,
-            &["0 g0 v1 running healthy", "1 g0 v1 running healthy"]
-        ),
-        [
-            "replica 0: create generation 1 from v2",
-            "replica 0: promote generation 1, remove generation 0",
-            "replica 1: remove generation 0",
-        ]
-    );
-    assert_eq!(forecast("v1", 1, &["0 g0 v1 running healthy"]), [""; 0]);
-}
-
-#[test]
-fn phases_tell_where_a_rollout_is() {
-    for (image, there, failed, expected) in [
-        ("v1", &["0 g0 v1 running healthy"][..], false, "serving"),
-        ("v1", &[][..], false, "degraded"),
-        ("v1", &["0 g0 v1 stopped healthy"][..], false, "degraded"),
-        ("v2", &["0 g0 v1 running healthy"][..], false, "starting"),
-        ("v2", &["0 g0 v1 running healthy"][..], true, "reverted"),
-        (
-            "v2",
-            &["0 g0 v1 running healthy", "0 g1 v2 running"][..],
-            false,
-            "starting",
-        ),
-        (
-            "v2",
-            &["0 g0 v1 running healthy", "0 g1 v2 running soaking"][..],
-            false,
-            "soaking",
-        ),
-        (
-            "v1",
-            &["0 g0 v1 running healthy", "0 g1 v2 running"][..],
-            false,
-            "reverting",
-        ),
-        (
-            "v1",
-            &["0 g0 v1 running healthy", "1 g0 v1 running healthy"][..],
-            false,
-            "draining",
-        ),
-        ("v1", &["0 g0 - unknown"][..], false, "unknown"),
-    ] {
-        let failure = failed.then(|| FailureRecord {
-            ordinal: 0,
-            generation: 1,
-            image: "v2".to_owned(),
-            error: String::new(),
-            at: NOW,
-        });
-        let work = Work {
-            failure,
-            ..Work::default()
-        };
-        let phase = phase::of(&spec(image, 1), &observation(there), &work, NOW);
-        assert_eq!(phase.word(), expected, "{image}: {there:?}");
-    }
 }

@@ -33,6 +33,9 @@ pub(crate) struct World {
     pub(crate) offline: BTreeSet<String>,
     pub(crate) work: Work,
     pub(crate) outputs: BTreeMap<String, String>,
+    /// What the present executor has started, and of that what it has seen stopped.
+    pub(crate) started: BTreeSet<String>,
+    pub(crate) ended: BTreeSet<String>,
     pub(crate) now: Moment,
     /// The highest generation that was ever made, by ordinal.
     pub(crate) highest: BTreeMap<u32, u64>,
@@ -93,6 +96,8 @@ impl World {
             offline: BTreeSet::new(),
             work: Work::default(),
             outputs: BTreeMap::new(),
+            started: BTreeSet::new(),
+            ended: BTreeSet::new(),
             now: Moment(1_000_000),
             highest: BTreeMap::new(),
             trace: Vec::new(),
@@ -134,6 +139,12 @@ impl World {
             .collect();
         let mut observation = observation::of_app(APP, &seen, &self.members(), &self.work);
         observation.outputs = self.outputs.clone();
+        let (ended, unfinished): (BTreeSet<_>, BTreeSet<_>) = observation
+            .stopped()
+            .cloned()
+            .partition(|name| self.started.contains(name));
+        observation.unfinished = unfinished;
+        observation.ended = &ended | &self.ended;
         let probes: BTreeMap<String, Probe> =
             to_probe(&self.spec, &observation, &self.work, self.now)
                 .into_iter()
@@ -157,6 +168,7 @@ impl World {
 
     pub(crate) fn pass(&mut self, steps: usize, records: bool, twice: bool) -> Next {
         let observation = self.observe();
+        self.ended.clone_from(&observation.ended);
         let decision = decide(&self.spec, &observation, &self.work, self.now);
         crate::invariant_decisions_are_sound(self, &observation, &decision);
         if !records {
@@ -167,6 +179,9 @@ impl World {
             for _ in 0..=usize::from(twice) {
                 self.trace.push(format!("  {step}"));
                 self.perform(step);
+                if let Step::Create { name, .. } | Step::Start { name, .. } = step {
+                    self.started.insert(name.clone());
+                }
             }
         }
         decision.next
@@ -252,6 +267,8 @@ impl World {
                 // A killed executor forgets what only it knew.
                 if *steps != usize::MAX {
                     self.outputs.clear();
+                    self.started.clear();
+                    self.ended.clear();
                 }
             }
             Event::Declare { image, replicas } => self.spec = spec(image, *replicas),

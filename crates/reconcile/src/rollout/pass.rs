@@ -38,8 +38,10 @@ enum Performed {
 /// What the passes so far have learned.
 #[derive(Default)]
 struct Learned {
-    /// Workloads that this executor has started.
+    /// Workloads that this rollout has started.
     started: BTreeSet<String>,
+    /// Those of them that were seen stopped after that.
+    ended: BTreeSet<String>,
     /// How many passes in a row were disturbed.
     disturbed: u32,
     /// Kept outputs, by instance name.
@@ -135,10 +137,13 @@ impl Learned {
     /// If a create failed and left nothing behind: then there is nothing to observe.
     fn apply(&mut self, observation: &mut Observation) -> Result<(), Error> {
         observation.outputs.clone_from(&self.outputs);
-        let unfinished = observation
+        let (ended, unfinished): (BTreeSet<_>, BTreeSet<_>) = observation
             .stopped()
-            .filter(|name| !self.started.contains(*name));
-        observation.unfinished = unfinished.cloned().collect();
+            .cloned()
+            .partition(|name| self.started.contains(name));
+        self.ended.extend(ended);
+        observation.unfinished = unfinished;
+        observation.ended.clone_from(&self.ended);
         while let Some((name, error)) = self.failed_creates.pop_first() {
             if observation
                 .workloads
@@ -282,6 +287,8 @@ async fn perform(
 
 #[cfg(test)]
 mod tests {
+    use domain::observation::Status;
+
     use super::*;
 
     fn busy() -> Error {
@@ -289,6 +296,43 @@ mod tests {
             written: "any error will do".to_owned(),
             project: String::new(),
         }
+    }
+
+    /// HO-APP-36: what this rollout started and saw stopped has ended, also when it is listed as running once more.
+    #[test]
+    fn what_was_seen_to_end_has_ended() {
+        let at = |status| Workload {
+            name: "web-g0".to_owned(),
+            ordinal: 0,
+            generation: 0,
+            member: None,
+            image: "v1".to_owned(),
+            spec: String::new(),
+            status,
+            healthy_since: None,
+            ever_started: true,
+        };
+        let look = |learned: &mut Learned, status| {
+            let workloads = vec![at(status)];
+            let mut observation = Observation {
+                workloads,
+                ..Observation::default()
+            };
+            learned
+                .apply(&mut observation)
+                .expect("nothing failed to be made");
+            (observation.unfinished.len(), observation.ended.len())
+        };
+        let mut learned = Learned::default();
+        assert_eq!(
+            look(&mut learned, Status::Stopped),
+            (1, 0),
+            "whoever began its start may be at it"
+        );
+        learned.started.insert("web-g0".to_owned());
+        assert_eq!(look(&mut learned, Status::Running), (0, 0));
+        assert_eq!(look(&mut learned, Status::Stopped), (0, 1));
+        assert_eq!(look(&mut learned, Status::Running), (0, 1));
     }
 
     /// HO-APP-36: what cannot be read for a moment is read again, and never told as "printed nothing".

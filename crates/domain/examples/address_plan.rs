@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use domain::network::{Config, Held, Input, plan};
+use domain::given::Given;
+use domain::network::{Config, Held, plan};
 
 const FEW: u32 = 6_500;
 const MANY: u32 = 65_000;
@@ -58,18 +59,18 @@ fn sorted_names(count: u32) -> Vec<String> {
 }
 
 fn config(machines: u32) -> Config {
-    let text = |text: &str| Input::Known(text.to_owned());
+    let text = |text: &str| Given::Known(text.to_owned());
     let claims: BTreeMap<_, _> = (0..machines)
-        .map(|number| (name(number), Input::Absent))
+        .map(|number| (name(number), Given::Absent))
         .collect();
     Config {
         name: text("lan"),
-        kind: Input::Absent,
+        kind: Given::Absent,
         cidr: text("10.0.0.0/8"),
         gateway: text("10.0.0.1"),
-        dns: Input::Known(vec![text("10.0.0.1")]),
+        dns: Given::Known(vec![text("10.0.0.1")]),
         static_range: text("10.0.0.0-10.255.255.255"),
-        claims: Input::Known(claims),
+        claims: Given::Known(claims),
     }
 }
 

@@ -15,6 +15,7 @@
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
+use crate::given::Given;
 use crate::issue::Issue;
 
 mod assign;
@@ -22,35 +23,23 @@ mod check;
 mod model;
 mod subnet;
 
-/// An attribute of a configuration as it stands while planning.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Input<T> {
-    /// Not set.
-    #[default]
-    Absent,
-    /// Set, but its value is decided only during the apply.
-    Unknown,
-    /// Set to this.
-    Known(T),
-}
-
 /// What the user declares of a network, as text. Nothing of it is checked yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     /// What the network is called.
-    pub name: Input<String>,
+    pub name: Given<String>,
     /// `lan` (also when absent) or `overlay`.
-    pub kind: Input<String>,
+    pub kind: Given<String>,
     /// The subnet, `192.168.1.0/24`.
-    pub cidr: Input<String>,
+    pub cidr: Given<String>,
     /// The router's address. Of a LAN only, as are the next two.
-    pub gateway: Input<String>,
+    pub gateway: Given<String>,
     /// The addresses of the resolvers.
-    pub dns: Input<Vec<Input<String>>>,
+    pub dns: Given<Vec<Given<String>>>,
     /// The addresses that the LAN's DHCP server leaves alone, `first-last`.
-    pub static_range: Input<String>,
+    pub static_range: Given<String>,
     /// Machine → pinned address; an absent one is a claim on the next free address.
-    pub claims: Input<BTreeMap<String, Input<String>>>,
+    pub claims: Given<BTreeMap<String, Given<String>>>,
 }
 
 /// The addresses that machines have from the last apply: the record that makes assignments stable.

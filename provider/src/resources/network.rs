@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use async_trait::async_trait;
-use domain::network::{self, Assignments, Config, Held, Input};
+use domain::given::Given;
+use domain::network::{self, Assignments, Config, Held};
 use tfplugin::{
     Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest,
     Imported, Path, Plan, ReadRequest, ReadState, Resource, Schema, Type, UpdateRequest, Value,
@@ -24,15 +25,15 @@ use crate::diagnose;
 pub(crate) struct Network;
 
 /// An attribute as `domain` sees it: absent, unknown, or what `read` makes of its value.
-fn input<T>(value: &Value, read: impl FnOnce(&Value) -> Option<T>) -> Input<T> {
+fn input<T>(value: &Value, read: impl FnOnce(&Value) -> Option<T>) -> Given<T> {
     if value.is_unknown() {
-        Input::Unknown
+        Given::Unknown
     } else {
-        read(value).map_or(Input::Absent, Input::Known)
+        read(value).map_or(Given::Absent, Given::Known)
     }
 }
 
-fn text(value: &Value) -> Input<String> {
+fn text(value: &Value) -> Given<String> {
     input(value, |value| value.as_str().map(str::to_owned))
 }
 

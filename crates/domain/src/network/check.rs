@@ -7,16 +7,17 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeMap;
 
+use super::Config;
 use super::model::{Claim, Kind, Network, Reserved};
 use super::subnet::{self, Range, Subnet};
-use super::{Config, Input};
+use crate::given::Given;
 use crate::issue::{Issue, attribute, element, item};
 use crate::name;
 
 /// The typed network and everything that is wrong with its configuration.
 pub(super) fn check(config: &Config) -> (Network<'_>, Vec<Issue>) {
     let mut issues = Vec::new();
-    if let Input::Known(name) = &config.name {
+    if let Given::Known(name) = &config.name {
         issues.extend(name::issue(attribute("name"), "network", name));
     }
     let mut network = Network {
@@ -34,9 +35,9 @@ pub(super) fn check(config: &Config) -> (Network<'_>, Vec<Issue>) {
 
 fn check_kind(config: &Config, issues: &mut Vec<Issue>) -> Option<Kind> {
     match &config.kind {
-        Input::Absent => Some(Kind::Lan),
-        Input::Unknown => None,
-        Input::Known(kind) => match kind.as_str() {
+        Given::Absent => Some(Kind::Lan),
+        Given::Unknown => None,
+        Given::Known(kind) => match kind.as_str() {
             "lan" => Some(Kind::Lan),
             "overlay" => Some(Kind::Overlay),
             _ => {
@@ -53,11 +54,11 @@ fn check_kind(config: &Config, issues: &mut Vec<Issue>) -> Option<Kind> {
 
 /// HO-CFG-13: the addressing of a network is declared as a whole or not at all.
 fn check_presence(config: &Config, kind: Option<Kind>, issues: &mut Vec<Issue>) {
-    let cidr = ("cidr", config.cidr == Input::Absent);
+    let cidr = ("cidr", config.cidr == Given::Absent);
     let only_lan = [
-        ("gateway", config.gateway == Input::Absent),
-        ("dns", config.dns == Input::Absent),
-        ("static_range", config.static_range == Input::Absent),
+        ("gateway", config.gateway == Given::Absent),
+        ("dns", config.dns == Given::Absent),
+        ("static_range", config.static_range == Given::Absent),
     ];
     match kind {
         None => {}
@@ -103,7 +104,7 @@ fn check_presence(config: &Config, kind: Option<Kind>, issues: &mut Vec<Issue>) 
 }
 
 fn check_cidr(config: &Config, issues: &mut Vec<Issue>) -> Option<Subnet> {
-    let Input::Known(text) = &config.cidr else {
+    let Given::Known(text) = &config.cidr else {
         return None;
     };
     let (corrected, issue) = match Subnet::parse(text) {
@@ -134,7 +135,7 @@ fn check_gateway(
     subnet: Option<Subnet>,
     issues: &mut Vec<Issue>,
 ) -> Option<Ipv4Addr> {
-    let Input::Known(text) = &config.gateway else {
+    let Given::Known(text) = &config.gateway else {
         return None;
     };
     let mut refuse = |seen: String| {
@@ -167,15 +168,15 @@ fn check_gateway(
 }
 
 fn check_dns(config: &Config, issues: &mut Vec<Issue>) -> Option<Vec<IpAddr>> {
-    let Input::Known(entries) = &config.dns else {
+    let Given::Known(entries) = &config.dns else {
         return None;
     };
     let mut addresses = Some(Vec::new());
     for (index, entry) in entries.iter().enumerate() {
         let seen = match entry {
-            Input::Unknown => None,
-            Input::Absent => Some("The entry is null".to_owned()),
-            Input::Known(text) => match text.parse::<IpAddr>() {
+            Given::Unknown => None,
+            Given::Absent => Some("The entry is null".to_owned()),
+            Given::Known(text) => match text.parse::<IpAddr>() {
                 Ok(address) => {
                     if let Some(addresses) = &mut addresses {
                         addresses.push(address);
@@ -196,7 +197,7 @@ fn check_dns(config: &Config, issues: &mut Vec<Issue>) -> Option<Vec<IpAddr>> {
 }
 
 fn check_range(config: &Config, subnet: Option<Subnet>, issues: &mut Vec<Issue>) -> Option<Range> {
-    let Input::Known(text) = &config.static_range else {
+    let Given::Known(text) = &config.static_range else {
         return None;
     };
     let parsed = Range::parse(text);
@@ -234,9 +235,9 @@ fn check_claims<'a>(
     issues: &mut Vec<Issue>,
 ) -> Option<BTreeMap<&'a str, Claim>> {
     let claims = match &config.claims {
-        Input::Absent => return Some(BTreeMap::new()),
-        Input::Unknown => return None,
-        Input::Known(claims) => claims,
+        Given::Absent => return Some(BTreeMap::new()),
+        Given::Unknown => return None,
+        Given::Known(claims) => claims,
     };
     let reserved = network.reserved();
     let mut pinned_by: BTreeMap<Ipv4Addr, &str> = BTreeMap::new();
@@ -244,9 +245,9 @@ fn check_claims<'a>(
     for (machine, pin) in claims {
         issues.extend(name::issue(element("claims", machine), "machine", machine));
         let claim = match pin {
-            Input::Absent => Ok(Claim::Next),
-            Input::Unknown => Ok(Claim::Undecided),
-            Input::Known(text) => check_pin(text, network, &reserved),
+            Given::Absent => Ok(Claim::Next),
+            Given::Unknown => Ok(Claim::Undecided),
+            Given::Known(text) => check_pin(text, network, &reserved),
         };
         let claim = claim.and_then(|claim| match claim {
             Claim::Pinned(pin) => match pinned_by.insert(pin, machine) {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Config, Held, Input, plan};
+use super::{Config, Held, plan};
+use crate::given::Given;
 
 /// Addresses 10.0.0.0 to 10.0.0.31; the range takes in all of them, reserved ones too.
 const SIZE: u8 = 32;
@@ -32,24 +33,24 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-type Claims = BTreeMap<String, Input<String>>;
+type Claims = BTreeMap<String, Given<String>>;
 
 fn address(last_octet: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, last_octet)
 }
 
 fn network(kind: &str, claims: &Claims) -> Config {
-    let text = |text: &str| Input::Known(text.to_owned());
+    let text = |text: &str| Given::Known(text.to_owned());
     let mut config = Config {
         name: text("lan"),
         kind: text(kind),
         cidr: text("10.0.0.0/27"),
-        claims: Input::Known(claims.clone()),
+        claims: Given::Known(claims.clone()),
         ..Config::default()
     };
     if kind == "lan" {
-        config.gateway = Input::Known(address(GATEWAY).to_string());
-        config.dns = Input::Known(vec![text("9.9.9.9")]);
+        config.gateway = Given::Known(address(GATEWAY).to_string());
+        config.dns = Given::Known(vec![text("9.9.9.9")]);
         config.static_range = text("10.0.0.0-10.0.0.31");
     }
     config
@@ -59,9 +60,9 @@ fn change(claims: &Claims, action: &Action) -> Claims {
     let mut claims = claims.clone();
     let name = |machine: &u8| format!("m{machine:02}");
     match action {
-        Action::Add(machine) => claims.insert(name(machine), Input::Absent),
+        Action::Add(machine) => claims.insert(name(machine), Given::Absent),
         Action::Pin(machine, octet) => {
-            claims.insert(name(machine), Input::Known(address(*octet).to_string()))
+            claims.insert(name(machine), Given::Known(address(*octet).to_string()))
         }
         Action::Remove(machine) => claims.remove(&name(machine)),
     };
@@ -107,7 +108,7 @@ fn usable(kind: &str, address: Ipv4Addr) -> bool {
 fn invariant_nobody_is_moved(claims: &Claims, before: &Held, after: &Held) {
     for (machine, claim) in claims {
         let expected = match claim {
-            Input::Known(pin) => pin.clone(),
+            Given::Known(pin) => pin.clone(),
             _ => match before.get(machine) {
                 Some(address) => address.to_string(),
                 None => continue,
@@ -120,7 +121,7 @@ fn invariant_nobody_is_moved(claims: &Claims, before: &Held, after: &Held) {
 /// Newcomers take the lowest addresses that nobody else has, in the order of their names.
 fn invariant_newcomers_are_packed(kind: &str, claims: &Claims, before: &Held, after: &Held) {
     let newcomer =
-        |machine: &String| claims[machine] == Input::Absent && !before.contains_key(machine);
+        |machine: &String| claims[machine] == Given::Absent && !before.contains_key(machine);
     let (new, old): (Vec<_>, Vec<_>) = after.iter().partition(|(machine, _)| newcomer(machine));
     let others: BTreeSet<Ipv4Addr> = old.into_iter().map(|(_, address)| *address).collect();
     let free = (0..SIZE)
@@ -160,7 +161,7 @@ proptest! {
     /// Nothing is refused without a reason: newcomers are served as long as there is room.
     #[test]
     fn newcomers_are_served_as_long_as_there_is_room(machines in 0..40_u8) {
-        let claims: Claims = (0..machines).map(|machine| (format!("m{machine}"), Input::Absent)).collect();
+        let claims: Claims = (0..machines).map(|machine| (format!("m{machine}"), Given::Absent)).collect();
         let planned = plan(&network("lan", &claims), &Held::new());
         match planned {
             Ok(assignments) => prop_assert_eq!(assignments.free, Some(29 - u64::from(machines))),
@@ -179,11 +180,11 @@ proptest! {
     ) {
         let name = |machine: &u8| format!("m{machine:02}");
         let held: Held = before.iter().map(|(machine, octet)| (name(machine), address(*octet))).collect();
-        let pin = |octet: &Option<u8>| octet.map_or(Input::Absent, |octet| Input::Known(address(octet).to_string()));
+        let pin = |octet: &Option<u8>| octet.map_or(Given::Absent, |octet| Given::Known(address(octet).to_string()));
         let final_claims: Claims = machines.iter().map(|(machine, (_, octet))| (name(machine), pin(octet))).collect();
         let first_claims: Claims = machines
             .iter()
-            .map(|(machine, (unknown, octet))| (name(machine), if *unknown { Input::Unknown } else { pin(octet) }))
+            .map(|(machine, (unknown, octet))| (name(machine), if *unknown { Given::Unknown } else { pin(octet) }))
             .collect();
         if let Some(last) = held_after(&network("lan", &final_claims), &held) {
             let first = plan(&network("lan", &first_claims), &held).expect("less is known, so nothing more is wrong");

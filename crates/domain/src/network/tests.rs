@@ -9,32 +9,33 @@
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
-use super::{Assignments, Config, Held, Input, check, plan};
+use super::{Assignments, Config, Held, check, plan};
+use crate::given::Given;
 
 mod refusals;
 
-fn known(text: &str) -> Input<String> {
-    Input::Known(text.to_owned())
+fn known(text: &str) -> Given<String> {
+    Given::Known(text.to_owned())
 }
 
 /// Claims as text: `a b=10.0.0.5 c=?` are the next free one, a pin, and an unknown pin.
-fn claims(text: &str) -> Input<BTreeMap<String, Input<String>>> {
+fn claims(text: &str) -> Given<BTreeMap<String, Given<String>>> {
     let claim = |word: &str| match word.split_once('=') {
-        None => (word.to_owned(), Input::Absent),
-        Some((machine, "?")) => (machine.to_owned(), Input::Unknown),
+        None => (word.to_owned(), Given::Absent),
+        Some((machine, "?")) => (machine.to_owned(), Given::Unknown),
         Some((machine, pin)) => (machine.to_owned(), known(pin)),
     };
-    Input::Known(text.split_whitespace().map(claim).collect())
+    Given::Known(text.split_whitespace().map(claim).collect())
 }
 
 /// The LAN of the tables: .1 is the gateway, .10 to .14 are for machines.
 fn lan(claims_text: &str) -> Config {
     Config {
         name: known("lan"),
-        kind: Input::Absent,
+        kind: Given::Absent,
         cidr: known("10.0.0.0/24"),
         gateway: known("10.0.0.1"),
-        dns: Input::Known(vec![known("10.0.0.1")]),
+        dns: Given::Known(vec![known("10.0.0.1")]),
         static_range: known("10.0.0.10-10.0.0.14"),
         claims: claims(claims_text),
     }
@@ -152,7 +153,7 @@ fn reserved_addresses_are_never_given() {
     config.cidr = known("10.0.0.0/29");
     config.static_range = known("10.0.0.0-10.0.0.7");
     config.gateway = known("10.0.0.3");
-    config.dns = Input::Known(vec![known("9.9.9.9"), known("2620:fe::fe")]);
+    config.dns = Given::Known(vec![known("9.9.9.9"), known("2620:fe::fe")]);
     let full = "a=10.0.0.1 b=10.0.0.2 c=10.0.0.4 d=10.0.0.5 e=10.0.0.6 free=0";
     check_plan(&config, "", full);
 }
@@ -161,7 +162,7 @@ fn reserved_addresses_are_never_given() {
 #[test]
 fn a_resolver_is_not_handed_out() {
     let mut config = lan("a b");
-    config.dns = Input::Known(vec![known("10.0.0.10")]);
+    config.dns = Given::Known(vec![known("10.0.0.10")]);
     check_plan(&config, "", "a=10.0.0.11 b=10.0.0.12 free=2");
     config.claims = claims("a resolver=10.0.0.10");
     check_plan(&config, "", "a=10.0.0.11 resolver=10.0.0.10 free=3");
@@ -213,17 +214,17 @@ fn unknown_values_leave_held_addresses_known() {
     );
 
     let mut config = lan("");
-    config.claims = Input::Unknown;
+    config.claims = Given::Unknown;
     check_plan(&config, "a=10.0.0.10", "? free=?");
 
     type Change = fn(&mut Config);
     let changes: [Change; 6] = [
-        |config| config.kind = Input::Unknown,
-        |config| config.cidr = Input::Unknown,
-        |config| config.gateway = Input::Unknown,
-        |config| config.dns = Input::Unknown,
-        |config| config.dns = Input::Known(vec![Input::Unknown]),
-        |config| config.static_range = Input::Unknown,
+        |config| config.kind = Given::Unknown,
+        |config| config.cidr = Given::Unknown,
+        |config| config.gateway = Given::Unknown,
+        |config| config.dns = Given::Unknown,
+        |config| config.dns = Given::Known(vec![Given::Unknown]),
+        |config| config.static_range = Given::Unknown,
     ];
     for change in changes {
         let mut config = lan("a b c=10.0.0.14");
@@ -238,18 +239,18 @@ fn the_prefix_length_is_that_of_the_subnet() {
     let mut config = lan("");
     let length = |config: &Config| plan(config, &Held::new()).unwrap().prefix_length;
     assert_eq!(length(&config), Some(24));
-    config.cidr = Input::Unknown;
+    config.cidr = Given::Unknown;
     assert_eq!(length(&config), None);
 }
 
 /// A whole /16 of claims is planned without a search for each.
 #[test]
 fn sixty_five_thousand_claims_are_planned() {
-    let machine = |number: u32| (format!("m{number:05}"), Input::Absent);
+    let machine = |number: u32| (format!("m{number:05}"), Given::Absent);
     let config = Config {
         cidr: known("10.0.0.0/15"),
         static_range: known("10.0.0.10-10.1.255.254"),
-        claims: Input::Known((0..65_000).map(machine).collect()),
+        claims: Given::Known((0..65_000).map(machine).collect()),
         ..lan("")
     };
     let first = plan(&config, &Held::new()).unwrap();

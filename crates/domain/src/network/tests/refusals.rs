@@ -137,7 +137,7 @@ fn the_addressing_of_a_network_is_declared_as_a_whole() {
         ],
     );
     config = overlay("");
-    config.cidr = Input::Absent;
+    config.cidr = Given::Absent;
     check_issues(
         &config,
         "",
@@ -158,7 +158,7 @@ fn every_issue_is_reported_at_once() {
     let mut config =
         lan("a=10.0.0.99 b=10.0.0.1 c=x d=10.0.0.10 e=10.0.0.10 Bad=10.9.9.9 g h=10.0.0.14");
     config.name = known("");
-    config.dns = Input::Known(vec![known("10.0.0.1"), known("resolver"), Input::Absent]);
+    config.dns = Given::Known(vec![known("10.0.0.1"), known("resolver"), Given::Absent]);
     check_issues(
         &config,
         "g=10.0.0.14",
@@ -262,7 +262,7 @@ fn addressing_has_to_fit_together() {
 #[test]
 fn unknown_values_hide_no_issues() {
     let mut config = lan("a=10.0.1.1 b=? c=10.0.0.10 d");
-    config.static_range = Input::Unknown;
+    config.static_range = Given::Unknown;
     config.gateway = known("10.0.0.255");
     check_issues(
         &config,

@@ -88,8 +88,9 @@ fn read_exec(exec: &DeclaredExec, issues: &mut Vec<Issue>) -> Option<Check> {
         &["health", "check", "exec", "timeout"],
         issues,
     );
-    let command = read_list(exec.command.known()?)?;
-    if command.first().is_none_or(String::is_empty) {
+    let command = exec.command.known().and_then(|command| read_list(command));
+    let is_empty = |command: &Vec<String>| command.first().is_none_or(String::is_empty);
+    if command.as_ref().is_some_and(is_empty) {
         issues.push(Issue::new(
             steps(&["health", "check", "exec", "command"]),
             "A health command is empty",
@@ -104,7 +105,7 @@ fn read_exec(exec: &DeclaredExec, issues: &mut Vec<Issue>) -> Option<Check> {
         ));
     }
     Some(Check::Exec {
-        command,
+        command: command?,
         timeout: timeout?,
     })
 }

@@ -59,8 +59,8 @@ fn read_fingerprint(text: &str, issues: &mut Vec<Issue>) -> Option<ImageReferenc
 fn refuse_later_image_settings(image: &DeclaredImage, issues: &mut Vec<Issue>) {
     let track_follow = matches!(&image.track, Given::Known(text) if text != "pinned");
     for (name, set) in [
-        ("server", image.server.is_set()),
-        ("protocol", image.protocol.is_set()),
+        ("server", image.server.known().is_some()),
+        ("protocol", image.protocol.known().is_some()),
         ("track", track_follow),
     ] {
         if set {

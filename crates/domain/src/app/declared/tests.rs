@@ -192,10 +192,28 @@ fn what_is_not_known_yet_is_left_alone() {
     let alias = image(|image| image.alias = Given::Unknown);
     let check = health(|health| health.check = Given::Unknown);
     let command = exec(&["check"], Given::Unknown);
+    let server = image(|image| {
+        image.alias = known("a");
+        image.server = Given::Unknown;
+    });
+    assert_eq!(refused(&server), [""; 0]);
     for declared in [unknown, alias, check, command] {
         assert_eq!(refused(&declared), [""; 0], "{declared:?}");
         assert_eq!(declared.spec(), Err(NotASpec::Unknown));
     }
+}
+
+/// HO-CFG-10: an unknown command hides no timeout that is wrong.
+#[test]
+fn what_is_known_beside_something_unknown_is_checked() {
+    let mut declared = exec(&[], known("10ms"));
+    if let Given::Known(health) = &mut declared.health
+        && let Given::Known(check) = &mut health.check
+        && let Given::Known(exec) = &mut check.exec
+    {
+        exec.command = Given::Unknown;
+    }
+    assert_eq!(refused(&declared), [".health.check.exec.timeout"]);
 }
 
 #[test]

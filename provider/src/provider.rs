@@ -67,13 +67,9 @@ impl Provider for Homelab {
             let Some(text) = endpoint.as_str() else {
                 continue;
             };
-            if let Err(error) = Endpoint::parse(text) {
-                let index = i64::try_from(index).unwrap_or(i64::MAX);
-                diagnostics.push(
-                    Diagnostic::error("An endpoint is not valid")
-                        .detail(format!("{error}."))
-                        .at(Path::new("endpoints").index(index)),
-                );
+            let index = i64::try_from(index).unwrap_or(i64::MAX);
+            if let Err(diagnostic) = endpoint_of(text) {
+                diagnostics.push(diagnostic.at(Path::new("endpoints").index(index)));
             }
         }
     }
@@ -133,16 +129,25 @@ fn endpoints(config: &Value, diagnostics: &mut Diagnostics) -> Vec<Endpoint> {
     }
     let mut endpoints = Vec::new();
     for text in written {
-        match Endpoint::parse(&text) {
+        match endpoint_of(&text) {
             Ok(endpoint) => endpoints.push(endpoint),
-            Err(error) => diagnostics.push(
-                Diagnostic::error("An endpoint is not valid")
-                    .detail(format!("{error}."))
-                    .at(Path::new("endpoints")),
-            ),
+            Err(diagnostic) => diagnostics.push(diagnostic.at(Path::new("endpoints"))),
         }
     }
     endpoints
+}
+
+/// Reads an endpoint. Network endpoints are refused as long as there are no attributes to say whom to trust there: the
+/// environment of every workload would go to whoever answers.
+fn endpoint_of(text: &str) -> Result<Endpoint, Diagnostic> {
+    match Endpoint::parse(text) {
+        Ok(endpoint @ Endpoint::Unix(_)) => Ok(endpoint),
+        Ok(Endpoint::Https { .. }) => Err(Diagnostic::error("An endpoint is not supported yet").detail(format!(
+            "The endpoint is {text:?}. This version of the provider reaches Incus over its unix socket. Expected \
+             `unix:///path`, on a member of the cluster."
+        ))),
+        Err(error) => Err(Diagnostic::error("An endpoint is not valid").detail(format!("{error}."))),
+    }
 }
 
 fn default_endpoints() -> Vec<Endpoint> {
@@ -151,4 +156,51 @@ fn default_endpoints() -> Vec<Endpoint> {
         .chain([PathBuf::from(DEFAULT_FOLDER)])
         .map(|folder| Endpoint::Unix(folder.join("unix.socket")))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(endpoints: &[&str]) -> Vec<(String, String)> {
+        let list = endpoints.iter().map(|text| Value::from(*text)).collect();
+        let config = Value::object([("endpoints", Value::List(list))]);
+        let mut diagnostics = Diagnostics::new();
+        Homelab::default().validate(&config, &mut diagnostics);
+        let told = |one: &Diagnostic| {
+            let path = one
+                .path
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            (path, one.summary.clone())
+        };
+        diagnostics.iter().map(told).collect()
+    }
+
+    #[test]
+    fn endpoints_are_judged_one_by_one() {
+        assert_eq!(refused(&["unix:///var/lib/incus/unix.socket"]), []);
+        let told = refused(&["unix:///a", "http://m1", "https://m1"]);
+        let expected = [
+            ("endpoints[1]", "An endpoint is not valid"),
+            ("endpoints[2]", "An endpoint is not supported yet"),
+        ];
+        assert_eq!(
+            told,
+            expected.map(|(path, said)| (path.to_owned(), said.to_owned()))
+        );
+    }
+
+    /// tfplugin may import nothing of ours and has a reader of its own for `timeouts`: both must read alike.
+    #[test]
+    fn durations_are_read_alike_everywhere() {
+        for text in [
+            "0", "30s", "1h30m", "1.5h", "100ms", "3us", "3\u{b5}s", "1d", "-1s", "", "s", "1",
+            "1 s", " 1s", ".5s", "1.s", "+1s", "1h-1m", "9999999h", "soon", "1.2.3s",
+        ] {
+            let ours = domain::duration::parse(text).ok();
+            assert_eq!(tfplugin::parse_duration(text).ok(), ours, "{text:?}");
+        }
+    }
 }

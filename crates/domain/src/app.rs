@@ -189,8 +189,14 @@ impl AppSpec {
         self.without_digest() == other.without_digest()
     }
 
+    /// The digest that this declaration has for the image of `other`, if both name it alike.
+    pub fn digest_for(&self, other: &AppSpec) -> Option<String> {
+        let same = self.image.reference == other.image.reference;
+        self.image.digest.clone().filter(|_| same)
+    }
+
     /// The declaration alone, as it is before its image is looked up.
-    pub fn without_digest(&self) -> AppSpec {
+    fn without_digest(&self) -> AppSpec {
         let mut spec = self.clone();
         spec.image.digest = None;
         spec

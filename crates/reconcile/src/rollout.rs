@@ -9,7 +9,7 @@ mod remove;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use domain::app::AppSpec;
+use domain::app::{AppSpec, ImageReference};
 use domain::moment::Moment;
 use domain::observation::Observation;
 use domain::rollout::phase;
@@ -90,27 +90,31 @@ impl Rollout<'_> {
     }
 }
 
-/// Looks the image of a declaration up, unless it was looked up for `previous` with the same reference.
+/// The declaration with the fingerprint that its image stands for, and the architecture that this is made for.
+///
+/// A `known` fingerprint is kept, whatever the reference stands for now. If its image is gone from the cluster the
+/// architecture is not known: what needs no new workload, such as fewer replicas, must not fail for that.
 ///
 /// # Errors
-/// If the cluster has no such image.
+/// If nothing is known yet and the cluster has no such image.
 pub async fn pin(
     cluster: &Cluster,
     spec: &AppSpec,
-    previous: Option<&AppSpec>,
+    known: Option<String>,
 ) -> Result<(AppSpec, Option<String>), Error> {
     let mut pinned = spec.clone();
-    let same = |previous: &&AppSpec| previous.image.reference == spec.image.reference;
-    let digest = previous
-        .filter(same)
-        .and_then(|previous| previous.image.digest.clone());
-    if let Some(digest) = digest {
-        pinned.image.digest = Some(digest);
-        return Ok((pinned, None));
+    let Some(digest) = known else {
+        let resolved = image::resolve(cluster, &spec.image.reference).await?;
+        pinned.image.digest = Some(resolved.digest);
+        return Ok((pinned, Some(resolved.architecture)));
+    };
+    let reference = ImageReference::Fingerprint(digest.clone());
+    pinned.image.digest = Some(digest);
+    match image::resolve(cluster, &reference).await {
+        Ok(resolved) => Ok((pinned, Some(resolved.architecture))),
+        Err(Error::NoImage { .. }) => Ok((pinned, None)),
+        Err(error) => Err(error),
     }
-    let resolved = image::resolve(cluster, &spec.image.reference).await?;
-    pinned.image.digest = Some(resolved.digest);
-    Ok((pinned, Some(resolved.architecture)))
 }
 
 /// Whether neither the workload nor one of its profiles brings a root disk.

@@ -3,9 +3,8 @@
 //! Before: an apply. After: `reconcile`. Nothing is lost: as soon as the first revision is won there is a state, and an
 //! update that fails keeps the old one.
 
-use std::collections::BTreeMap;
-
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
@@ -136,59 +135,68 @@ async fn publish_new(
     owner: &str,
 ) -> Result<Published, Wrong> {
     let spec = spec_of(&request.config)?;
-    let mut fleet = store::snapshot(cluster).await?;
-    let before = fleet.remove(&spec.name).unwrap_or_default();
-    let admitted = entry::admit_create(before.entry.as_ref());
-    let revision = admitted.map_err(|refusal| refused(&spec, refusal))?;
-    let (spec, architecture) = rollout::pin(cluster, &spec, None).await?;
-    let entry = Entry {
-        revision,
-        spec: Some(spec.clone()),
+    let fleet = store::snapshot(cluster).await?;
+    let highest = fleet
+        .get(&spec.name)
+        .and_then(|record| record.entry.as_ref());
+    let admitted = entry::admit_create(highest);
+    let new = Entry {
+        revision: admitted.map_err(|refusal| refused(&spec, refusal))?,
+        spec: None,
         owner: owner.to_owned(),
         created: None,
         applied: None,
         executor: Executor::Provider,
         deleted: None,
     };
-    store::publish(cluster, &spec.name, &entry).await?;
-    // Tombstones of others are swept in passing; whoever writes next tries again.
-    let _ = store::sweep(cluster, &fleet, clock::now()).await;
-    Ok(Published {
-        entry,
-        spec,
-        architecture,
-        before,
-    })
+    publish(cluster, fleet, &spec, None, new).await
 }
 
 async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Published, Wrong> {
-    let mut spec = spec_of(&request.config)?;
+    let spec = spec_of(&request.config)?;
     let owner = request.prior.attr("owner").as_str().unwrap_or_default();
-    let mut fleet = store::snapshot(cluster).await?;
-    let before = fleet.remove(&spec.name).unwrap_or_default();
-    let admitted = entry::admit_change(before.entry.as_ref(), owner);
-    let revision = admitted.map_err(|refusal| refused(&spec, refusal))?;
-    // What the plan left known is what the image stands for; otherwise it is looked up now.
-    spec.image.digest = request
+    let fleet = store::snapshot(cluster).await?;
+    let highest = fleet
+        .get(&spec.name)
+        .and_then(|record| record.entry.as_ref());
+    let admitted = entry::admit_change(highest, owner);
+    let next = Entry {
+        revision: admitted.map_err(|refusal| refused(&spec, refusal))?,
+        spec: None,
+        owner: owner.to_owned(),
+        created: highest.and_then(|entry| entry.created),
+        applied: highest.and_then(|entry| entry.applied.clone()),
+        executor: Executor::Provider,
+        deleted: None,
+    };
+    // What the plan left known is what the image stands for, and so is what the last revision looked up for the same
+    // reference (docs/decisions/0007).
+    let planned = request
         .planned
         .attr("image_digest")
         .as_str()
         .map(str::to_owned);
-    let (spec, architecture) = match spec.image.digest {
-        Some(_) => (spec, None),
-        None => rollout::pin(cluster, &spec, None).await?,
-    };
-    let previous = before.entry.as_ref();
+    let published = highest.and_then(|entry| entry.spec.as_ref());
+    let known = planned.or_else(|| published.and_then(|published| published.digest_for(&spec)));
+    publish(cluster, fleet, &spec, known, next).await
+}
+
+/// Publishes `entry` with the declaration, its image pinned.
+async fn publish(
+    cluster: &Cluster,
+    mut fleet: BTreeMap<String, AppRecord>,
+    spec: &AppSpec,
+    known: Option<String>,
+    entry: Entry,
+) -> Result<Published, Wrong> {
+    let before = fleet.remove(&spec.name).unwrap_or_default();
+    let (spec, architecture) = rollout::pin(cluster, spec, known).await?;
     let entry = Entry {
-        revision,
         spec: Some(spec.clone()),
-        owner: owner.to_owned(),
-        created: previous.and_then(|entry| entry.created),
-        applied: previous.and_then(|entry| entry.applied.clone()),
-        executor: Executor::Provider,
-        deleted: None,
+        ..entry
     };
     store::publish(cluster, &spec.name, &entry).await?;
+    // Tombstones of others are swept in passing; whoever writes next tries again.
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
     Ok(Published {
         entry,

@@ -79,7 +79,7 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
     let new_image =
         prior.as_ref().map(|prior| &prior.image.reference) != Some(&spec.image.reference);
     let same = prior.is_some_and(|prior| prior.declares_same(&spec));
-    let spec = pinned(spec, plan.prior, new_image);
+    let spec = pinned(spec, plan.prior, new_image, private.as_ref());
     if same
         && private
             .as_ref()
@@ -88,21 +88,28 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         return;
     }
     let steps = match private {
-        Some(seen) => forecast::steps(&spec, &seen.observation, &seen.work, seen.at),
+        Some(seen) => texts(forecast::steps(
+            &spec,
+            &seen.observation,
+            &seen.work,
+            seen.at,
+        )),
         // The cache was lost and no Read has filled it since (`-refresh=false`): the steps cannot be told.
-        None => return change(plan, Value::Unknown),
+        None => Value::Unknown,
     };
-    change(plan, texts(steps));
+    change(plan, steps);
     if new_image {
         plan.set_unknown("image_digest");
     }
 }
 
-/// The declaration with the digest that it already stands for, unless another image is declared.
-fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool) -> AppSpec {
-    if !new_image {
-        spec.image.digest = prior.attr("image_digest").as_str().map(str::to_owned);
-    }
+/// The declaration with the digest that it already stands for: in the state, or, for another image, in the last
+/// revision, whose apply may have been cut off.
+fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
+    spec.image.digest = match new_image {
+        false => prior.attr("image_digest").as_str().map(str::to_owned),
+        true => seen.and_then(|seen| seen.spec.as_ref()?.digest_for(&spec)),
+    };
     spec
 }
 
@@ -135,3 +142,6 @@ fn texts(steps: Vec<String>) -> Value {
         false => Value::List(steps.into_iter().map(Value::from).collect()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! What the plan of an app keeps, and what it leaves to the apply.
+
+use domain::observation::{Status, Workload};
+use tfplugin::testing;
+
+use super::*;
+use crate::resources::App;
+
+fn config(image: &str, replicas: &str) -> Value {
+    Value::object([
+        ("name", "web".into()),
+        ("type", "generic-stateless".into()),
+        ("replicas", replicas.into()),
+        ("image", Value::object([("alias", image.into())])),
+    ])
+}
+
+/// The state and the private state after an apply of one replica of app/v1.
+fn applied() -> (Value, Private) {
+    let mut state = config("app/v1", "1");
+    for (name, value) in [
+        ("owner", Value::from("me")),
+        ("update_strategy", "blue-green".into()),
+        ("executor", "provider".into()),
+        ("revision", 1_i64.into()),
+        ("phase", "serving".into()),
+        ("image_digest", "d1".into()),
+        ("rollout_steps", no_steps()),
+        ("workloads", Value::Map(std::collections::BTreeMap::new())),
+    ] {
+        state.set_attr(name, value);
+    }
+    let mut spec = declared(&state).spec().expect("a sound declaration");
+    spec.image.digest = Some("d1".to_owned());
+    let workload = Workload {
+        name: "web-g0".to_owned(),
+        ordinal: 0,
+        generation: 0,
+        member: None,
+        image: "app/v1".to_owned(),
+        spec: spec.hash(),
+        status: Status::Running,
+        healthy_since: Some(Moment(0)),
+        ever_started: true,
+    };
+    let seen = Private {
+        revision: 1,
+        applied_revision: 1,
+        spec: Some(spec),
+        observation: Observation {
+            workloads: vec![workload],
+            ..Observation::default()
+        },
+        work: Work::default(),
+        at: Moment(1_000_000),
+    };
+    (state, seen)
+}
+
+fn planned(config: Value, state: &Value, private: Vec<u8>) -> Value {
+    let app = App::new(std::sync::Arc::default());
+    let plan = || {
+        testing::plan(&app, config.clone(), state.clone(), private.clone())
+            .expect("a configuration of this schema")
+    };
+    let (first, second) = (plan(), plan());
+    assert!(!first.diagnostics.has_errors(), "{:?}", first.diagnostics);
+    assert_eq!(
+        first.state, second.state,
+        "a plan is made twice, and both must agree"
+    );
+    first.state
+}
+
+fn unknown(plan: &Value) -> Vec<&'static str> {
+    COMPUTED
+        .into_iter()
+        .filter(|name| plan.attr(name).is_unknown())
+        .collect()
+}
+
+#[test]
+fn nothing_to_do_keeps_everything() {
+    let (state, seen) = applied();
+    let plan = planned(config("app/v1", "1"), &state, seen.write());
+    assert_eq!(unknown(&plan), [""; 0]);
+    assert_eq!(plan.attr("phase"), state.attr("phase"));
+}
+
+#[test]
+fn a_change_of_timeouts_alone_leaves_the_cluster_alone() {
+    let (state, seen) = applied();
+    let mut config = config("app/v1", "1");
+    config.set_attr("timeouts", Value::object([("update", "7m".into())]));
+    assert_eq!(unknown(&planned(config, &state, seen.write())), [""; 0]);
+}
+
+#[test]
+fn drift_is_something_to_do_and_keeps_the_image() {
+    let (state, mut seen) = applied();
+    seen.observation.workloads.clear();
+    let plan = planned(config("app/v1", "1"), &state, seen.write());
+    assert_eq!(
+        unknown(&plan),
+        ["revision", "phase", "last_error", "workloads"]
+    );
+    let steps = plan.attr("rollout_steps").as_list().map(<[Value]>::len);
+    assert_eq!(steps, Some(1));
+}
+
+/// A failed change, and the configuration changed back: the highest revision still is another one.
+#[test]
+fn a_failed_change_leaves_something_to_do_when_it_is_taken_back() {
+    let (state, mut seen) = applied();
+    seen.revision = 2;
+    if let Some(spec) = &mut seen.spec {
+        spec.replicas = 3;
+    }
+    let plan = planned(config("app/v1", "1"), &state, seen.write());
+    assert_eq!(
+        unknown(&plan),
+        ["revision", "phase", "last_error", "workloads"]
+    );
+}
+
+/// Without the private state the steps cannot be told, but another image is another digest all the same: a digest
+/// that stays known would make the apply run the old image under the new name.
+#[test]
+fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
+    let (state, seen) = applied();
+    for private in [seen.write(), Vec::new()] {
+        let plan = planned(config("app/v2", "1"), &state, private);
+        assert!(plan.attr("image_digest").is_unknown());
+    }
+}
+
+/// An apply of another image was cut off: the plan of the next knows the candidate for what it is.
+#[test]
+fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
+    let (state, mut seen) = applied();
+    let mut spec = declared(&config("app/v2", "1"))
+        .spec()
+        .expect("a sound declaration");
+    spec.image.digest = Some("d2".to_owned());
+    let candidate = Workload {
+        name: "web-g1".to_owned(),
+        generation: 1,
+        image: "app/v2".to_owned(),
+        spec: spec.hash(),
+        ..seen.observation.workloads[0].clone()
+    };
+    seen.observation.workloads.push(candidate);
+    seen.spec = Some(spec);
+    let plan = planned(config("app/v2", "1"), &state, seen.write());
+    let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+    assert_eq!(
+        steps,
+        [Value::from(
+            "replica 0: promote generation 1, remove generation 0"
+        )]
+    );
+}
+
+#[test]
+fn unknown_inputs_leave_everything_that_follows_unknown() {
+    let (state, seen) = applied();
+    let mut config = config("app/v1", "1");
+    config.set_attr("replicas", Value::Unknown);
+    let plan = planned(config, &state, seen.write());
+    assert!(plan.attr("rollout_steps").is_unknown() && plan.attr("image_digest").is_unknown());
+}

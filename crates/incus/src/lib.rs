@@ -12,6 +12,7 @@
 //! envelope.rs, operation.rs    what came back, read by total functions
 //! event.rs                     the stream of events, over the same transport
 //! exec.rs                      one effect made of several requests
+//! remote.rs                    a server as the user's own Incus client knows it
 //! ```
 //!
 //! Only `client.rs` and `transport.rs` perform I/O, and `async` marks every effect. This crate
@@ -35,6 +36,7 @@ pub mod event;
 pub mod exec;
 pub mod identity;
 pub mod operation;
+pub mod remote;
 pub mod trust;
 
 mod envelope;
@@ -50,5 +52,6 @@ pub use event::{Event, EventFilter, EventStream};
 pub use identity::{Identity, IdentityError};
 pub use lenient::Devices;
 pub use operation::Operation;
+pub use remote::{Folders, Remote, RemoteError};
 pub use request::Request;
 pub use trust::{Distrust, Notice, Trust};

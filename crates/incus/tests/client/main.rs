@@ -10,5 +10,6 @@ mod events;
 mod exec;
 mod https;
 mod operations;
+mod remotes;
 mod server;
 mod trust;

@@ -3,12 +3,16 @@
 //! Before: `domain` found issues, or `reconcile` failed. After: OpenTofu shows them. A diagnostic lets the user finish
 //! alone: what was seen, what was expected, what to change. The chain of causes is printed once, here.
 
+mod connection;
+
 use std::error::Error as _;
 
 use domain::entry::Refusal;
 use domain::issue::{Issue, Step};
 use reconcile::error::Error;
 use tfplugin::{Diagnostic, Diagnostics, Path};
+
+pub(crate) use connection::{identity, notice, remote, two_clusters};
 
 /// Every issue of a configuration, each at its attribute.
 pub(crate) fn issues(issues: &[Issue]) -> Diagnostics {
@@ -53,16 +57,28 @@ pub(crate) fn app(doing: &str, name: &str, error: &Error) -> Diagnostic {
     })
 }
 
+/// What went wrong while looking at the cluster as a whole.
+pub(crate) fn cluster(error: &Error) -> Diagnostic {
+    Diagnostic::error("Reading the cluster failed").detail(match hint("", error) {
+        Some(hint) => format!("{}\n\n{hint}", seen(error)),
+        None => seen(error),
+    })
+}
+
 /// The message with its causes, as sentences.
 fn seen(error: &Error) -> String {
-    let mut text = match error {
+    let text = match error {
         Error::RolloutFailed { failure, .. } => format!(
             "Candidate {} (image {}) failed: {}",
             failure.candidate, failure.record.image, failure.record.error
         ),
         other => capitalised(&other.to_string()),
     };
-    let mut cause = error.source();
+    sentence(text, error.source())
+}
+
+/// A message and its causes as one sentence.
+fn sentence(mut text: String, mut cause: Option<&(dyn std::error::Error + 'static)>) -> String {
     while let Some(error) = cause {
         text.push_str(": ");
         text.push_str(&error.to_string());
@@ -124,9 +140,17 @@ fn hint(name: &str, error: &Error) -> Option<String> {
              dead ones for good with `incus cluster remove --force NAME`."
                 .to_owned()
         }
-        Error::Incus(error) if error.is_unreachable() => {
-            "Expected an Incus server at one of the provider's `endpoints`. Nothing in the state was changed.".to_owned()
+        Error::Version { .. } => {
+            "This version of the provider works with Incus 6 and 7. Nothing was changed. Upgrade whichever of the two is \
+             older."
+                .to_owned()
         }
+        Error::NotShared { .. } => {
+            "The provider's `shared_pool` is for replicated volumes. Expected a pool with the driver `lvmcluster` or \
+             `ceph`: `incus storage list` shows them. Nothing was changed."
+                .to_owned()
+        }
+        Error::Incus(error) => return connection::hint(error),
         _ => return None,
     })
 }

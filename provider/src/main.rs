@@ -4,13 +4,16 @@
 //!
 //! ```text
 //! tfplugin (the wire) ──> provider.rs ──> resources/*.rs ──┬─> domain      decides
-//!                                            │             └─> reconcile   observes, records, executes ──> incus
-//!                                            └─> diagnose.rs               the only way out for errors
+//!                           │                │             └─> reconcile   observes, records, executes ──> incus
+//!                           │                └─> diagnose.rs               the only way out for errors
+//!                           └─> connection.rs, session.rs                  which cluster, opened at first use
 //! ```
 
+mod connection;
 mod provider;
 mod session;
 
+mod data_sources;
 mod resources;
 
 mod diagnose;

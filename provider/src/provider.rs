@@ -1,27 +1,18 @@
 //! The provider block: its schema, and what it configures.
 //!
-//! Before: `tfplugin` decoded the block. After: `session.rs`. Nothing is opened here, and nothing fails here for what
-//! could not be reached: the first use does.
+//! Before: `tfplugin` decoded the block. After: `connection.rs` reads it, `session.rs` keeps what came of it. Nothing is
+//! opened here, and nothing fails here for what could not be reached: the first use does.
 
 use std::env;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use incus::{Client, Endpoint};
-use reconcile::cluster::Cluster;
-use tfplugin::{
-    Attribute, Call, Diagnostic, Diagnostics, Path, Provider, Resource, Schema, Type, Value,
-};
+use tfplugin::{Attribute, Call, DataSource, Diagnostics, Provider, Resource, Schema, Type, Value};
 
+use crate::connection::Connection;
+use crate::data_sources::ClusterSource;
 use crate::resources::{App, Network};
-use crate::session::{Configured, Session};
-
-/// Where Incus listens unless told otherwise.
-const DEFAULT_FOLDER: &str = "/var/lib/incus";
-const DEFAULT_PROJECT: &str = "default";
-const DEFAULT_FLEET_PROJECT: &str = "homelab";
-const DEFAULT_STORAGE_POOL: &str = "local";
+use crate::session::{Configured, NoCluster, Session};
 
 /// The provider.
 #[derive(Default)]
@@ -36,15 +27,36 @@ impl Provider for Homelab {
             0,
             "Keeps a fleet of machines and the apps on them: addresses, and health-gated blue-green rollouts on Incus.\n\n\
              Each attribute can also be given by an environment variable, `HOMELAB_` and its name in capitals; lists are \
-             separated by commas. Networks need no provider configuration and no cluster.",
+             separated by commas. Networks, functions and key pairs need no provider configuration and no cluster. No \
+             proxy of the environment is ever used to reach a member.",
         )
         .attributes([
             Attribute::list("endpoints", Type::String).optional().describe(
-                "Where Incus answers, as `unix:///path`. They are tried in turn. Without any it is `$INCUS_DIR/unix.socket`, \
-                 then `/var/lib/incus/unix.socket`. Nothing is opened before an app needs it.",
+                "Where Incus answers, as `unix:///path` or `https://host[:8443]`. They are tried in turn, and one that \
+                 belongs to another cluster than the one that was seen before is not used. Without any, and without a \
+                 `remote`, it is `$INCUS_DIR/unix.socket`, then `/var/lib/incus/unix.socket`. Nothing is opened before it is \
+                 needed. Taken from a `homelab_network` of the same provider block they make a cycle: use a second block \
+                 with an `alias` for what runs on the cluster.",
+            ),
+            Attribute::string("remote").optional().describe(
+                "The name of a remote in your own Incus client configuration (`incus remote list`), instead of `endpoints`. \
+                 Its address, the client's certificate, the server's certificate and the remote's project are used.",
+            ),
+            Attribute::string("client_certificate").optional().describe(
+                "The certificate to show to https endpoints, in PEM form. The cluster has to trust it: \
+                 `incus config trust add-certificate`.",
+            ),
+            Attribute::string("client_key").optional().sensitive().describe(
+                "The private key of the certificate, in PEM form. It may be ephemeral.",
+            ),
+            Attribute::list("server_fingerprints", Type::String).optional().describe(
+                "The SHA-256 fingerprints of the certificates that an https endpoint may show; any match is accepted, also \
+                 of a certificate that has expired. They decide over what was seen before, so this is how a renewed \
+                 certificate or a new cluster is accepted. Without them the first server that answers is trusted, with a \
+                 warning that prints its fingerprint, and from then on no other cluster.",
             ),
             Attribute::string("project").optional().describe(
-                "The Incus project that workloads live in; `default` if unset.",
+                "The Incus project that workloads live in; that of the `remote`, or `default`, if unset.",
             ),
             Attribute::string("fleet_project").optional().describe(
                 "The Incus project that the desired state lives in; `homelab` if unset. It is made by the first write, and \
@@ -53,31 +65,28 @@ impl Provider for Homelab {
             Attribute::string("storage_pool").optional().describe(
                 "The storage pool of root disks, where no profile brings one; `local` if unset.",
             ),
+            Attribute::string("shared_pool").optional().describe(
+                "The storage pool of replicated volumes. Its driver must be `lvmcluster` or `ceph`.",
+            ),
         ])
     }
 
     fn validate(&self, config: &Value, diagnostics: &mut Diagnostics) {
-        for (index, endpoint) in config
-            .attr("endpoints")
-            .as_list()
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
-            let Some(text) = endpoint.as_str() else {
-                continue;
-            };
-            let index = i64::try_from(index).unwrap_or(i64::MAX);
-            if let Err(diagnostic) = endpoint_of(text) {
-                diagnostics.push(diagnostic.at(Path::new("endpoints").index(index)));
-            }
-        }
+        diagnostics.extend(Connection::read(config, &|name| env::var_os(name)).check());
     }
 
     async fn configure(&self, config: Value, _call: &Call) -> Diagnostics {
-        let mut diagnostics = Diagnostics::new();
-        self.session
-            .configure(configured(&config, &mut diagnostics));
+        let variable = |name: &str| env::var_os(name);
+        let connection = Connection::read(&config, &variable);
+        let diagnostics = connection.check();
+        self.session.configure(match config.is_wholly_known() {
+            _ if diagnostics.has_errors() => Configured::No,
+            false => Configured::Unknown,
+            true => match connection.cluster(&variable) {
+                Ok(cluster) => Configured::Yes(cluster),
+                Err(diagnostic) => Configured::Not(NoCluster::Unusable(Box::new(diagnostic))),
+            },
+        });
         diagnostics
     }
 
@@ -87,111 +96,15 @@ impl Provider for Homelab {
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
     }
-}
 
-fn configured(config: &Value, diagnostics: &mut Diagnostics) -> Configured {
-    if !config.is_wholly_known() {
-        return Configured::Unknown;
+    fn data_sources(&self) -> Vec<(&'static str, Arc<dyn DataSource>)> {
+        let session = Arc::clone(&self.session);
+        vec![("homelab_cluster", Arc::new(ClusterSource::new(session)))]
     }
-    let setting = |name: &str, default: &str| {
-        let written = config.attr(name).as_str().map(str::to_owned);
-        written
-            .or_else(|| variable(name))
-            .unwrap_or_else(|| default.to_owned())
-    };
-    let endpoints = endpoints(config, diagnostics);
-    Configured::Yes(Cluster::new(
-        Client::new(endpoints),
-        setting("project", DEFAULT_PROJECT),
-        setting("fleet_project", DEFAULT_FLEET_PROJECT),
-        setting("storage_pool", DEFAULT_STORAGE_POOL),
-    ))
-}
-
-/// The environment variable of an attribute; an empty one counts as unset.
-fn variable(attribute: &str) -> Option<String> {
-    let name = format!("HOMELAB_{}", attribute.to_uppercase());
-    env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn endpoints(config: &Value, diagnostics: &mut Diagnostics) -> Vec<Endpoint> {
-    let written: Vec<String> = match config.attr("endpoints").as_list() {
-        Some(list) => list
-            .iter()
-            .filter_map(|text| text.as_str().map(str::to_owned))
-            .collect(),
-        None => variable("endpoints")
-            .map(|list| list.split(',').map(|text| text.trim().to_owned()).collect())
-            .unwrap_or_default(),
-    };
-    if written.is_empty() {
-        return default_endpoints();
-    }
-    let mut endpoints = Vec::new();
-    for text in written {
-        match endpoint_of(&text) {
-            Ok(endpoint) => endpoints.push(endpoint),
-            Err(diagnostic) => diagnostics.push(diagnostic.at(Path::new("endpoints"))),
-        }
-    }
-    endpoints
-}
-
-/// Reads an endpoint. Network endpoints are refused as long as there are no attributes to say whom to trust there: the
-/// environment of every workload would go to whoever answers.
-fn endpoint_of(text: &str) -> Result<Endpoint, Diagnostic> {
-    match Endpoint::parse(text) {
-        Ok(endpoint @ Endpoint::Unix(_)) => Ok(endpoint),
-        Ok(Endpoint::Https { .. }) => Err(Diagnostic::error("An endpoint is not supported yet").detail(format!(
-            "The endpoint is {text:?}. This version of the provider reaches Incus over its unix socket. Expected \
-             `unix:///path`, on a member of the cluster."
-        ))),
-        Err(error) => Err(Diagnostic::error("An endpoint is not valid").detail(format!("{error}."))),
-    }
-}
-
-fn default_endpoints() -> Vec<Endpoint> {
-    let own = env::var_os("INCUS_DIR").map(PathBuf::from);
-    own.into_iter()
-        .chain([PathBuf::from(DEFAULT_FOLDER)])
-        .map(|folder| Endpoint::Unix(folder.join("unix.socket")))
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn refused(endpoints: &[&str]) -> Vec<(String, String)> {
-        let list = endpoints.iter().map(|text| Value::from(*text)).collect();
-        let config = Value::object([("endpoints", Value::List(list))]);
-        let mut diagnostics = Diagnostics::new();
-        Homelab::default().validate(&config, &mut diagnostics);
-        let told = |one: &Diagnostic| {
-            let path = one
-                .path
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            (path, one.summary.clone())
-        };
-        diagnostics.iter().map(told).collect()
-    }
-
-    #[test]
-    fn endpoints_are_judged_one_by_one() {
-        assert_eq!(refused(&["unix:///var/lib/incus/unix.socket"]), []);
-        let told = refused(&["unix:///a", "http://m1", "https://m1"]);
-        let expected = [
-            ("endpoints[1]", "An endpoint is not valid"),
-            ("endpoints[2]", "An endpoint is not supported yet"),
-        ];
-        assert_eq!(
-            told,
-            expected.map(|(path, said)| (path.to_owned(), said.to_owned()))
-        );
-    }
-
     /// tfplugin may import nothing of ours and has a reader of its own for `timeouts`: both must read alike.
     #[test]
     fn durations_are_read_alike_everywhere() {

@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::moment::Moment;
+use incus::Fingerprint;
 use reconcile::cluster::Cluster;
 use reconcile::observe::{self, World};
 use reconcile::store::{self, AppRecord};
 use reconcile::{clock, error::Error};
 use tfplugin::Diagnostic;
+
+use crate::diagnose;
 
 /// Shared by all resources of one provider process.
 #[derive(Default)]
@@ -29,17 +32,21 @@ pub(crate) enum Configured {
     No,
     /// Its endpoints come from something that does not exist yet.
     Unknown,
+    /// It names no cluster that could be used.
+    Not(NoCluster),
     /// This is it.
     Yes(Cluster),
 }
 
 /// Why there is no cluster to talk to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoCluster {
     /// The provider was never configured.
     NotConfigured,
     /// Its endpoints are not known yet.
     NotKnownYet,
+    /// What it says leads nowhere, for this reason.
+    Unusable(Box<Diagnostic>),
 }
 
 /// What Incus and the fleet store showed at one moment.
@@ -51,6 +58,8 @@ pub(crate) struct Snapshot {
     pub(crate) world: World,
     /// When.
     pub(crate) at: Moment,
+    /// The certificate of the cluster that it is of.
+    pub(crate) cluster: Option<Fingerprint>,
 }
 
 /// One snapshot serves all Reads of a process until its first write.
@@ -80,14 +89,36 @@ impl Session {
         {
             Configured::Yes(cluster) => Ok(cluster.clone()),
             Configured::Unknown => Err(NoCluster::NotKnownYet),
+            Configured::Not(none) => Err(none.clone()),
             Configured::No => Err(NoCluster::NotConfigured),
         }
+    }
+
+    /// The cluster of the configuration, and no other: not if `kept`, from an earlier time, says which one it is
+    /// (docs/decisions/0012).
+    pub(crate) async fn same_cluster(
+        &self,
+        kept: Option<Fingerprint>,
+    ) -> Result<Cluster, NoCluster> {
+        let cluster = self.cluster()?;
+        if let Some(kept) = kept {
+            let expected = cluster.client.expect_cluster(kept).await;
+            expected
+                .map_err(|error| NoCluster::Unusable(Box::new(diagnose::two_clusters(&error))))?;
+        }
+        Ok(cluster)
     }
 
     /// The shared snapshot: a constant number of requests, however many resources ask.
     pub(crate) async fn snapshot(&self, cluster: &Cluster) -> Result<Arc<Snapshot>, Arc<Error>> {
         let mut cache = self.snapshot.lock().await;
         match &*cache {
+            // Somebody has learnt meanwhile that another cluster is the right one.
+            Cache::Kept(Ok(kept)) if kept.cluster != cluster.client.cluster() => {
+                let taken = take(cluster).await.map(Arc::new).map_err(Arc::new);
+                *cache = Cache::Kept(taken.clone());
+                taken
+            }
             Cache::Kept(kept) => kept.clone(),
             Cache::Off => take(cluster).await.map(Arc::new).map_err(Arc::new),
             Cache::Empty => {
@@ -104,6 +135,12 @@ impl Session {
         *self.snapshot.lock().await = Cache::Off;
     }
 
+    /// What an operator should know about the servers that were used, each thing once.
+    pub(crate) fn notices(&self, cluster: &Cluster) -> Vec<Diagnostic> {
+        let notices = cluster.client.take_notices();
+        notices.iter().map(diagnose::notice).collect()
+    }
+
     /// Whether `what` is told for the first time; a warning appears once in a plan.
     pub(crate) fn first_time(&self, what: &str) -> bool {
         self.told
@@ -115,11 +152,16 @@ impl Session {
 
 /// Reads the fleet store and Incus side by side.
 async fn take(cluster: &Cluster) -> Result<Snapshot, Error> {
-    let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
+    let (_, fleet, world) = tokio::try_join!(
+        cluster.about(),
+        store::snapshot(cluster),
+        observe::world(cluster)
+    )?;
     Ok(Snapshot {
         fleet,
         world,
         at: clock::now(),
+        cluster: cluster.client.cluster(),
     })
 }
 
@@ -128,11 +170,12 @@ impl NoCluster {
     pub(crate) fn diagnostic(self) -> Diagnostic {
         match self {
             NoCluster::NotConfigured => Diagnostic::error("The provider is not configured")
-                .detail("An app needs a cluster. Expected a `provider \"homelab\"` block whose configuration is valid."),
+                .detail("This needs a cluster. Expected a `provider \"homelab\"` block whose configuration is valid."),
             NoCluster::NotKnownYet => Diagnostic::error("The provider's endpoints are not known yet").detail(
                 "The `endpoints` of the provider block come from a value that does not exist yet, and this step needs \
                  them. Apply what they come from first, with `-target` or `-exclude`.",
             ),
+            NoCluster::Unusable(diagnostic) => *diagnostic,
         }
     }
 }

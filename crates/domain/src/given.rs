@@ -33,4 +33,21 @@ impl<T> Given<T> {
     pub fn is_set(&self) -> bool {
         !matches!(self, Given::Absent)
     }
+
+    /// This, or what `other` gives if the user did not set it.
+    pub fn or(self, other: impl FnOnce() -> Given<T>) -> Given<T> {
+        match self {
+            Given::Absent => other(),
+            set => set,
+        }
+    }
+
+    /// The value changed by `change`, if it is known.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Given<U> {
+        match self {
+            Given::Absent => Given::Absent,
+            Given::Unknown => Given::Unknown,
+            Given::Known(value) => Given::Known(change(value)),
+        }
+    }
 }

@@ -17,6 +17,8 @@ pub mod network;
 pub mod given;
 pub mod moment;
 
+pub mod membership;
+
 pub mod app;
 pub mod entry;
 pub mod observation;

@@ -27,6 +27,7 @@ pub mod instance;
 pub mod profile;
 pub mod project;
 pub mod server;
+pub mod storage;
 
 pub mod certificate;
 pub mod client;

@@ -3,7 +3,7 @@
 //! Before this comes a name that an operator gave; after it `client.rs` is made with what was found.
 //! Files are read, nothing is sent, and nothing of a key is ever repeated in a message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -172,7 +172,7 @@ impl Folders {
     ///
     /// It is not there, or is none that a program can use.
     pub fn remote(&self, name: &str) -> Result<Remote, RemoteError> {
-        let mut known = Vec::new();
+        let mut known = BTreeSet::new();
         for folder in [&self.user, &self.global] {
             let mut file = read_config(folder)?;
             if let Some(written) = file.remotes.remove(name) {
@@ -190,7 +190,7 @@ impl Folders {
         Err(RemoteError::Unknown {
             name: name.to_owned(),
             path: self.user.join("config.yml"),
-            known,
+            known: known.into_iter().collect(),
         })
     }
 

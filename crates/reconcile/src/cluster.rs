@@ -4,13 +4,32 @@
 
 use std::sync::Arc;
 
-use incus::{Client, server};
+use incus::{Client, server, storage};
 use tokio::sync::{OnceCell, Semaphore};
 
 use crate::error::Error;
 
 /// How many apps change workloads at the same time; waiting does not count.
 const APPS_AT_A_TIME: usize = 4;
+
+/// The versions of Incus that this code knows. Features within one are told apart by API extensions.
+const MAJOR_VERSIONS: core::ops::RangeInclusive<u32> = 6..=7;
+
+/// The storage drivers whose volumes are the same on every member.
+const SHARED_DRIVERS: [&str; 2] = ["ceph", "lvmcluster"];
+
+/// Which of the cluster's projects and pools are ours to use.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Where workloads live.
+    pub project: String,
+    /// Where the desired state lives.
+    pub fleet_project: String,
+    /// Root disks.
+    pub storage_pool: String,
+    /// Replicated volumes.
+    pub shared_pool: Option<String>,
+}
 
 /// A cluster, or a single server.
 #[derive(Clone)]
@@ -23,38 +42,66 @@ pub struct Cluster {
     pub fleet_project: String,
     /// Root disks.
     pub storage_pool: String,
+    /// Replicated volumes.
+    pub shared_pool: Option<String>,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
-    clustered: Arc<OnceCell<bool>>,
+    about: Arc<OnceCell<About>>,
+}
+
+/// What does not change while a process runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Whether Incus is clustered.
+    pub clustered: bool,
+    /// The version of the server that answered.
+    pub version: String,
 }
 
 impl Cluster {
     /// A cluster; nothing is sent yet.
-    pub fn new(
-        client: Client,
-        project: String,
-        fleet_project: String,
-        storage_pool: String,
-    ) -> Self {
+    pub fn new(client: Client, settings: Settings) -> Self {
         Self {
             client,
-            project,
-            fleet_project,
-            storage_pool,
+            project: settings.project,
+            fleet_project: settings.fleet_project,
+            storage_pool: settings.storage_pool,
+            shared_pool: settings.shared_pool,
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
-            clustered: Arc::default(),
+            about: Arc::default(),
         }
     }
 
-    /// Whether Incus is clustered; asked once.
+    /// What the server says about itself, asked once and judged: every use of a cluster begins here.
     ///
     /// # Errors
-    /// If nobody answers.
-    pub async fn is_clustered(&self) -> Result<bool, Error> {
-        let ask = || async {
-            let server = self.client.send(server::get()).await?;
-            Ok(server.environment.server_clustered)
-        };
-        self.clustered.get_or_try_init(ask).await.copied()
+    /// If nobody answers, or if it is nothing that this code can work with (HO-CI-09).
+    pub async fn about(&self) -> Result<&About, Error> {
+        self.about.get_or_try_init(|| self.ask()).await
+    }
+
+    async fn ask(&self) -> Result<About, Error> {
+        let server = self.client.send(server::get()).await?;
+        let known = server
+            .major()
+            .filter(|major| MAJOR_VERSIONS.contains(major));
+        if known.is_none() {
+            return Err(Error::Version {
+                seen: server.environment.server_version,
+            });
+        }
+        if let Some(name) = &self.shared_pool {
+            let pool = self.client.send(storage::pool(name)).await?;
+            if !SHARED_DRIVERS.contains(&pool.driver.as_str()) {
+                return Err(Error::NotShared {
+                    pool: name.clone(),
+                    driver: pool.driver,
+                });
+            }
+        }
+        Ok(About {
+            clustered: server.environment.server_clustered,
+            version: server.environment.server_version,
+        })
     }
 }

@@ -15,6 +15,20 @@ pub enum Error {
     /// A request failed; the message says what it was for.
     #[error(transparent)]
     Incus(#[from] incus::Error),
+    /// The server is of a version that is not known.
+    #[error("the server runs Incus {seen:?}")]
+    Version {
+        /// What it says.
+        seen: String,
+    },
+    /// The pool for replicated volumes is not shared by the members.
+    #[error("the storage pool {pool} has the driver {driver}, whose volumes stay on one member")]
+    NotShared {
+        /// The pool.
+        pool: String,
+        /// Its driver.
+        driver: String,
+    },
     /// Another apply or another executor wrote a newer revision.
     #[error(
         "another change of app {app} was published meanwhile, as revision {newest}; revision {ours} stops here"

@@ -71,7 +71,10 @@ impl Resource for App {
         match self.session.cluster() {
             Ok(cluster) => {
                 self.session.about_to_write().await;
-                change::create(&cluster, request, call).await
+                let mut applied = change::create(&cluster, request, call).await;
+                // The only warning that comes from an apply: there was no plan before it that could have seen the server.
+                applied.diagnostics.extend(self.session.notices(&cluster));
+                applied
             }
             Err(none) => Applied::failed(Value::Null, none.diagnostic()),
         }
@@ -85,7 +88,11 @@ impl Resource for App {
             private: request.private,
             diagnostics: Diagnostics::new(),
         };
-        let cluster = match self.session.cluster() {
+        let cluster = match self
+            .session
+            .same_cluster(private::cluster(&read.private))
+            .await
+        {
             Ok(cluster) => cluster,
             Err(NoCluster::NotKnownYet) => {
                 self.tell_unrefreshed(&mut read.diagnostics);
@@ -108,6 +115,7 @@ impl Resource for App {
                 .diagnostics
                 .push(diagnose::app("Reading", &name, &error)),
         }
+        read.diagnostics.extend(self.session.notices(&cluster));
         read
     }
 
@@ -118,7 +126,11 @@ impl Resource for App {
         if !request.planned.attr("revision").is_unknown() {
             return Applied::new(request.planned).private(request.private);
         }
-        match self.session.cluster() {
+        match self
+            .session
+            .same_cluster(private::cluster(&request.private))
+            .await
+        {
             Ok(cluster) => {
                 self.session.about_to_write().await;
                 change::update(&cluster, request, call).await
@@ -130,7 +142,11 @@ impl Resource for App {
     // Delete.
 
     async fn delete(&self, request: DeleteRequest, call: &Call) -> Applied {
-        match self.session.cluster() {
+        match self
+            .session
+            .same_cluster(private::cluster(&request.private))
+            .await
+        {
             Ok(cluster) => {
                 self.session.about_to_write().await;
                 change::delete(&cluster, request, call).await
@@ -194,7 +210,8 @@ impl App {
         read.state.set_attr("executor", entry.executor.word());
         read.state
             .set_attr("last_error", state::last_error(&record.work));
-        read.private = Private::new(name, record, &observation, snapshot.at).write();
+        let private = Private::new(name, record, &observation, snapshot.at, snapshot.cluster);
+        read.private = private.write();
     }
 
     /// The whole object, as it was when it last converged.

@@ -9,14 +9,9 @@ pub(crate) use network::Network;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use tfplugin::{Attribute, Provider as _};
 
     use crate::provider::Homelab;
-    use crate::session::Session;
-
-    use super::*;
 
     /// Every attribute at every depth, with its path.
     fn all(attributes: &[Attribute], under: &str) -> Vec<(String, String)> {
@@ -32,19 +27,16 @@ mod tests {
 
     #[test]
     fn schemas_are_sound_and_every_attribute_is_described() {
-        let resources: [(&str, Arc<dyn tfplugin::Resource>); 2] = [
-            ("homelab_network", Arc::new(Network)),
-            (
-                "homelab_app",
-                Arc::new(App::new(Arc::new(Session::default()))),
-            ),
-        ];
-        let schemas = resources.map(|(name, resource)| (name, resource.schema()));
-        for (name, schema) in schemas
-            .into_iter()
-            .chain([("provider", Homelab::default().schema())])
-        {
-            assert!(schema.check().is_empty(), "{name}: {:?}", schema.check());
+        let provider = Homelab::default();
+        assert_eq!(tfplugin::testing::check(&provider), []);
+        let resources = provider.resources().into_iter();
+        let data_sources = provider.data_sources().into_iter();
+        let ephemeral = provider.ephemeral_resources().into_iter();
+        let schemas = resources
+            .map(|(name, kind)| (name, kind.schema()))
+            .chain(data_sources.map(|(name, kind)| (name, kind.schema())))
+            .chain(ephemeral.map(|(name, kind)| (name, kind.schema())));
+        for (name, schema) in schemas.chain([("provider", provider.schema())]) {
             assert!(!schema.description.is_empty(), "{name}");
             for (path, description) in all(&schema.attributes, name) {
                 assert!(

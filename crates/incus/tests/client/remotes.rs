@@ -111,7 +111,7 @@ fn a_remote_that_cannot_be_used_is_told_with_what_was_seen() {
         ("broken", "has an address that cannot be used"),
         (
             "nowhere",
-            "it has bare, broken, here, home, images, odd, person, shop, socket, site",
+            "it has bare, broken, here, home, images, odd, person, shop, site, socket",
         ),
     ] {
         let error = folders.remote(name).expect_err(name).to_string();

@@ -54,7 +54,7 @@ pub(super) async fn create(cluster: &Cluster, request: CreateRequest, call: &Cal
     state.set_attr("owner", owner);
     let limit = Timeouts::from(request.planned.attr("timeouts")).create;
     match published.converge(cluster, limit, call, &state).await {
-        Ok(end) => published.succeeded(state, end),
+        Ok(end) => published.succeeded(cluster, state, end),
         Err(error) => {
             published
                 .created_in_part(cluster, state, &name, &error)
@@ -83,7 +83,7 @@ pub(super) async fn update(cluster: &Cluster, request: UpdateRequest, call: &Cal
         .converge(cluster, limit, call, &request.planned)
         .await
     {
-        Ok(end) => published.succeeded(request.planned.clone(), end),
+        Ok(end) => published.succeeded(cluster, request.planned.clone(), end),
         // The old values stay, so the next plan is not empty.
         Err(error) => failed(diagnose::app("Updating", &name, &error).into()),
     }
@@ -189,6 +189,7 @@ async fn publish(
     known: Option<String>,
     entry: Entry,
 ) -> Result<Published, Wrong> {
+    cluster.about().await?;
     let before = fleet.remove(&spec.name).unwrap_or_default();
     let (spec, architecture) = rollout::pin(cluster, spec, known).await?;
     let entry = Entry {
@@ -236,7 +237,7 @@ impl Published {
     }
 
     /// The state after a success: as planned, with what was unknown filled in.
-    fn succeeded(&self, state: Value, end: End) -> Applied {
+    fn succeeded(&self, cluster: &Cluster, state: Value, end: End) -> Applied {
         let converged = &end.converged;
         let state = self.completed(
             state,
@@ -253,7 +254,8 @@ impl Published {
             work_revision: 0,
         };
         let now = clock::now();
-        let private = Private::new(&self.spec.name, &record, &converged.observation, now);
+        let (seen, cluster) = (&converged.observation, cluster.client.cluster());
+        let private = Private::new(&self.spec.name, &record, seen, now, cluster);
         Applied::new(state).private(private.write())
     }
 

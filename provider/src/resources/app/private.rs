@@ -7,6 +7,7 @@ use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::Observation;
 use domain::work::Work;
+use incus::Fingerprint;
 use reconcile::store::AppRecord;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,14 @@ pub(super) struct Private {
     pub(super) work: Work,
     /// When it was seen.
     pub(super) at: Moment,
+    /// The certificate of the cluster that it was seen on: no other one is asked about this app.
+    #[serde(default)]
+    pub(super) cluster: Option<String>,
+}
+
+/// The cluster that an app was seen on, if that is still known.
+pub(super) fn cluster(bytes: &[u8]) -> Option<Fingerprint> {
+    Fingerprint::parse(&Private::read(bytes)?.cluster?).ok()
 }
 
 impl Private {
@@ -34,6 +43,7 @@ impl Private {
         record: &AppRecord,
         observation: &Observation,
         at: Moment,
+        cluster: Option<Fingerprint>,
     ) -> Self {
         let entry = record.entry.as_ref();
         let applied = entry.and_then(|entry| entry.applied.as_ref());
@@ -44,6 +54,7 @@ impl Private {
             observation: for_plans(app, observation),
             work: record.work.clone(),
             at,
+            cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }
 

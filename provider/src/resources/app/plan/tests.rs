@@ -53,6 +53,7 @@ fn applied() -> (Value, Private) {
         },
         work: Work::default(),
         at: Moment(1_000_000),
+        cluster: None,
     };
     (state, seen)
 }

@@ -6,6 +6,7 @@
 
 mod plan;
 mod rollout;
+mod size;
 mod start;
 
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub fn run() -> Result<()> {
     let context = Context::new(Programs::find()?);
     println!("Host: {}", context.programs.told);
     start::run(&context)?;
+    size::run(&context)?;
     let lab = Lab::up("bench", 1)?;
     rollout::run(&context, &lab)?;
     plan::run(&context, &lab)?;

@@ -49,12 +49,22 @@ pub struct Lab {
 impl Lab {
     /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains.
     pub fn up(slug: &str, members: usize) -> Result<Lab> {
+        Lab::up_beside(slug, members, 0)
+    }
+
+    /// The same with a stranger beside it: on the network of the lab, and a cluster of its own. It is the last of the
+    /// members.
+    pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
+        Lab::up_beside(slug, members, 1)
+    }
+
+    fn up_beside(slug: &str, members: usize, strangers: usize) -> Result<Lab> {
         ensure!(
             (1..=5).contains(&members),
             "a lab has one to five members, not {members}"
         );
         check_machine()?;
-        let record = Record::create(slug, members)?;
+        let record = Record::create(slug, members + strangers)?;
         live(|live| live.push(record.clone()));
         let mut lab = Lab {
             guard: None,
@@ -63,12 +73,12 @@ impl Lab {
         };
         // From here on an early return drops the lab, which takes it down.
         lab.guard = Some(guard::Guard::watch(&lab.record)?);
-        lab.set_up()
+        lab.set_up(members)
             .with_context(|| format!("bringing up the lab {}", lab.record.id))?;
         Ok(lab)
     }
 
-    fn set_up(&mut self) -> Result<()> {
+    fn set_up(&mut self, own: usize) -> Result<()> {
         {
             // The kernel's and iproute2's first steps with namespaces do not bear company.
             let _alone = lock("network")?;
@@ -84,7 +94,9 @@ impl Lab {
         for member in &self.members {
             member.wait_ready()?;
         }
-        cluster::form(&self.members)?;
+        let (own, strangers) = self.members.split_at(own);
+        cluster::form(own)?;
+        strangers.iter().try_for_each(cluster::bootstrap)?;
         image::import(&self.observer(), &images)
     }
 

@@ -4,6 +4,7 @@
 
 mod app;
 mod drift;
+mod https;
 mod kills;
 mod lab;
 mod members;
@@ -24,7 +25,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 9] = [
+    let groups: [&[Scenario]; 10] = [
         network::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Scenario> {
         ownership::SCENARIOS,
         kills::SCENARIOS,
         members::SCENARIOS,
+        https::SCENARIOS,
         lab::SCENARIOS,
     ];
     groups.concat()

@@ -25,6 +25,8 @@ pub struct Workspace {
     tofu: PathBuf,
     folder: PathBuf,
     environment: Vec<(String, String)>,
+    /// The network namespace to type in, if it is not the machine's own.
+    namespace: Option<String>,
 }
 
 /// What a command did.
@@ -65,12 +67,18 @@ impl Workspace {
             tofu: programs.tofu.clone(),
             folder,
             environment: Vec::new(),
+            namespace: None,
         })
     }
 
     /// The folder itself.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Types all further commands inside a network namespace.
+    pub fn inside(&mut self, namespace: &str) {
+        self.namespace = Some(namespace.to_owned());
     }
 
     /// Sets an environment variable for all further commands.
@@ -103,7 +111,15 @@ impl Workspace {
             .into_temp_path()
             .keep()?;
         let file = File::create(&output).context("keeping the output")?;
-        let mut command = Command::new(&self.tofu);
+        let mut command = match &self.namespace {
+            None => Command::new(&self.tofu),
+            Some(namespace) => {
+                let mut inside = Command::new("nsenter");
+                inside.arg(format!("--net=/run/netns/{namespace}"));
+                inside.arg(&self.tofu);
+                inside
+            }
+        };
         command
             .args(arguments)
             .current_dir(&self.folder)
@@ -251,6 +267,15 @@ impl Started {
     /// What it printed so far.
     pub fn printed(&self) -> String {
         fs::read_to_string(&self.output).unwrap_or_default()
+    }
+
+    /// Whether it has come to its end.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self
+            .child
+            .try_wait()
+            .context("looking for its end")?
+            .is_some())
     }
 
     /// Presses Ctrl-C: everything in the group gets SIGINT.

@@ -68,25 +68,26 @@ fn handshake(provider: &Path) -> Result<(Duration, f64)> {
     let mut line = String::new();
     BufReader::new(child.stdout.take().context("its output")?).read_line(&mut line)?;
     let time = since.elapsed();
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let peak = peak(Path::new(&format!("/proc/{}", child.id())));
     child
         .kill()
         .and_then(|()| child.wait())
         .context("ending the provider")?;
     ensure!(line.starts_with("1|6|unix|"), "no handshake but {line:?}");
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .context("the peak memory")?;
-    let peak: f64 = peak
-        .trim()
-        .trim_end_matches("kB")
-        .trim()
-        .parse()
-        .context("the peak memory")?;
+    let peak = peak.context("the peak memory")?;
     // The provider removes its socket when it ends by itself; a killed one cannot.
     if let Some(folder) = line.split('|').nth(3).map(Path::new).and_then(Path::parent) {
         let _ = fs::remove_dir_all(folder);
     }
-    Ok((time, peak / 1024.0))
+    Ok((time, peak))
+}
+
+/// The most memory that a process has had so far, in MiB.
+pub(super) fn peak(process: &Path) -> Option<f64> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kibibytes / 1024.0)
 }

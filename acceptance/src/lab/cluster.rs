@@ -37,7 +37,8 @@ pub(super) fn form(members: &[Member]) -> Result<()> {
     provide("/1.0/networks", &network, &addressing, members)
 }
 
-fn bootstrap(first: &Member) -> Result<()> {
+/// Makes a cluster of one member.
+pub(super) fn bootstrap(first: &Member) -> Result<()> {
     let observer = first.observer();
     let listen = json!({ "config": { "core.https_address": format!("{}:8443", first.address()) } });
     observer.request("PATCH", "/1.0", Some(&listen))?;

@@ -56,6 +56,16 @@ impl Member {
         &self.place.address
     }
 
+    /// Its network namespace.
+    pub fn namespace(&self) -> &str {
+        &self.place.namespace
+    }
+
+    /// Where it listens on the lab's own network, if it is clustered.
+    pub fn https(&self) -> String {
+        format!("https://{}:8443", self.place.address)
+    }
+
     /// Its unix socket.
     pub fn socket(&self) -> PathBuf {
         self.place.directory.join("unix.socket")

@@ -235,6 +235,17 @@ impl Resource for Boxes {
         {
             plan.set("id", format!("box/{name}"));
         }
+        // The same for what the key decides: whether there is one, never which. An unknown key may still be null.
+        let key = plan.config.attr("key");
+        let locked = match key.is_unknown() {
+            true => Value::Unknown,
+            false => Value::Bool(!key.is_null()),
+        };
+        plan.set("locked", locked);
+        // What is planned here comes after the schema's rules, so what changes along with it has to be said too.
+        if plan.attr_changed("locked") {
+            plan.set_unknown("revision");
+        }
     }
 
     async fn create(&self, request: CreateRequest, call: &Call) -> Applied {

@@ -1,6 +1,6 @@
 //! The ephemeral resource: a new key, which hangs in the provider's folder as long as it is open.
 //!
-//! Opening makes a key and hangs it up, renewing turns it once more, closing takes it down. A plan opens one, and its
+//! Opening makes a key and hangs it up, renewing notes that it is still wanted, closing takes it down. A plan opens one, and its
 //! apply another: whoever needs the same twice has to keep it elsewhere.
 
 use std::io::{self, Read, Write};
@@ -38,7 +38,8 @@ impl Keys {
         let lasts = config.attr("lasts").as_str().unwrap_or_default();
         let private = format!(".key-{name} {lasts}").into_bytes();
         let (hook, _) = self.hook(&private)?;
-        std::fs::write(hook, "made\n").map_err(|error| failed("hung up", &error))?;
+        // The world has the key itself; what the host is told is sensitive, and the host keeps it nowhere.
+        std::fs::write(hook, format!("{value}\n")).map_err(|error| failed("hung up", &error))?;
         let mut result = config.clone();
         result.set_attr("value", value);
         Ok((result, private))

@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 /// nothing runs at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
+    /// OpenTofu itself: what no other host of providers can do. Another host runs when `TOFU` names one.
+    OpenTofu,
     /// Terraform on the PATH, a second host of providers.
     Terraform,
 }
@@ -27,12 +29,14 @@ impl Need {
     /// The tag that `--allow-skip` takes.
     pub fn tag(self) -> &'static str {
         match self {
+            Need::OpenTofu => "opentofu",
             Need::Terraform => "terraform",
         }
     }
 
     fn is_met(self) -> bool {
         match self {
+            Need::OpenTofu => tofu::is_opentofu(),
             Need::Terraform => tofu::on_path("terraform").is_some(),
         }
     }

@@ -12,6 +12,7 @@ mod network;
 mod ownership;
 mod refusals;
 mod rollout;
+mod toy;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Scenario> {
         members::SCENARIOS,
         https::SCENARIOS,
         lab::SCENARIOS,
+        toy::SCENARIOS,
     ];
     groups.concat()
 }

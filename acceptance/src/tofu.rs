@@ -1,10 +1,11 @@
-//! Which OpenTofu runs, and the provider that it is given. Both are built here when they are not at hand.
+//! Which OpenTofu runs, and the providers that it is given. All are built here when they are not at hand.
 //!
 //! Used once per run; `workspace.rs` then calls what was found. The lab is not needed for any of this.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
@@ -14,6 +15,9 @@ use crate::process::{Missing, run, tool};
 /// The file name that OpenTofu looks for.
 const PROVIDER: &str = "terraform-provider-homelab";
 
+/// The same for the toy, the provider that shows what `tfplugin` can do.
+const TOY: &str = "terraform-provider-toy";
+
 /// The programs under test, together for one run.
 #[derive(Debug)]
 pub struct Programs {
@@ -21,8 +25,10 @@ pub struct Programs {
     pub tofu: PathBuf,
     /// A sentence that says which one it is, and where it is from.
     pub told: String,
-    /// A folder with nothing but the provider, and folders of scenarios below it.
+    /// A folder with nothing but the providers, and folders of scenarios below it.
     pub folder: TempDir,
+    /// Held while the toy is built and copied; whether it is there.
+    has_toy: Mutex<bool>,
 }
 
 impl Programs {
@@ -47,6 +53,7 @@ impl Programs {
             told: format!("{version} ({origin}: {})", tofu.display()),
             tofu,
             folder,
+            has_toy: Mutex::default(),
         })
     }
 
@@ -61,12 +68,25 @@ impl Programs {
             tofu: program.to_owned(),
             told: format!("{}", program.display()),
             folder,
+            has_toy: Mutex::default(),
         })
     }
 
     /// The provider's binary.
     pub fn provider(&self) -> PathBuf {
         self.folder.path().join(PROVIDER)
+    }
+
+    /// The toy's binary, beside the provider's. It is built when the first scenario asks for it.
+    pub fn toy(&self) -> Result<PathBuf> {
+        let copy = self.folder.path().join(TOY);
+        let mut has_toy = self.has_toy.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*has_toy {
+            let built = build_toy()?;
+            fs::copy(&built, &copy).with_context(|| format!("copying {}", built.display()))?;
+            *has_toy = true;
+        }
+        Ok(copy)
     }
 }
 
@@ -83,6 +103,18 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|file| file.is_file())
+}
+
+/// Whether the host of providers is OpenTofu; it is not when `TOFU` names another one.
+pub fn is_opentofu() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let Some(given) = std::env::var_os("TOFU").filter(|given| !given.is_empty()) else {
+            return true;
+        };
+        let told = run(&mut tool(&given.to_string_lossy(), &["version"]));
+        told.is_ok_and(|told| told.contains("OpenTofu v"))
+    })
 }
 
 fn find_tofu() -> Result<(PathBuf, &'static str)> {
@@ -130,11 +162,26 @@ fn build_provider() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("PROVIDER").filter(|given| !given.is_empty()) {
         return Ok(PathBuf::from(given));
     }
+    cargo_build(&["--release", "--package", PROVIDER]).context("building the provider")?;
+    Ok(target().join("release").join(PROVIDER))
+}
+
+/// Unlike the provider it is not what users get, so that a debug build will do.
+fn build_toy() -> Result<PathBuf> {
+    let program = "tfplugin-toy";
+    let toy = ["--bin", program, "--features", "testing"];
+    let arguments = [&["--package", "tfplugin"][..], &toy].concat();
+    cargo_build(&arguments).context("building the toy provider")?;
+    Ok(target().join("debug").join(program))
+}
+
+fn cargo_build(arguments: &[&str]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--quiet", "--package", PROVIDER]);
-    run(build.current_dir(repository())).context("building the provider")?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| repository().join("target"), PathBuf::from);
-    Ok(target.join("release").join(PROVIDER))
+    build.args(["build", "--quiet"]).args(arguments);
+    run(build.current_dir(repository())).map(drop)
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
 }

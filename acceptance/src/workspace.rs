@@ -19,11 +19,19 @@ use crate::tofu::Programs;
 /// A command that takes longer hangs; nothing here is slower than a rollout with its deadline.
 const LONGEST_COMMAND: Duration = Duration::from_secs(240);
 
+/// Where configurations find the provider.
+const HOMELAB: &str = "homelab-ops/homelab";
+
+/// Where they find the toy. With its host, so that every program takes it from the same one.
+const TOY: &str = "registry.opentofu.org/example/toy";
+
 /// A user's folder.
 #[derive(Debug)]
 pub struct Workspace {
     tofu: PathBuf,
     folder: PathBuf,
+    /// Name and source of the provider that `main.tf` requires.
+    provider: (&'static str, &'static str),
     environment: Vec<(String, String)>,
     /// The network namespace to type in, if it is not the machine's own.
     namespace: Option<String>,
@@ -60,14 +68,26 @@ impl Workspace {
         fs::create_dir_all(folder.join("home")).with_context(making)?;
         let provider = programs.folder.path().display();
         let settings = format!(
-            "provider_installation {{\n  dev_overrides {{\n    \"homelab-ops/homelab\" = \"{provider}\"\n  }}\n  direct {{}}\n}}\n"
+            "provider_installation {{\n  dev_overrides {{\n    \"{HOMELAB}\" = \"{provider}\"\n    \"{TOY}\" = \"{provider}\"\n  }}\n  \
+             direct {{}}\n}}\n"
         );
         fs::write(folder.join("home/tofu.rc"), settings).with_context(making)?;
         Ok(Workspace {
             tofu: programs.tofu.clone(),
             folder,
+            provider: ("homelab", HOMELAB),
             environment: Vec::new(),
             namespace: None,
+        })
+    }
+
+    /// The same for a scenario with the toy provider.
+    pub fn with_toy(programs: &Programs, name: &str) -> Result<Workspace> {
+        programs.toy()?;
+        let workspace = Workspace::new(programs, name)?;
+        Ok(Workspace {
+            provider: ("toy", TOY),
+            ..workspace
         })
     }
 
@@ -88,7 +108,10 @@ impl Workspace {
 
     /// Writes `main.tf`: the provider requirement, and this.
     pub fn main(&self, text: &str) -> Result<()> {
-        let requirement = "terraform {\n  required_providers {\n    homelab = { source = \"homelab-ops/homelab\" }\n  }\n}\n";
+        let (name, source) = self.provider;
+        let requirement = format!(
+            "terraform {{\n  required_providers {{\n    {name} = {{ source = \"{source}\" }}\n  }}\n}}\n"
+        );
         self.write("main.tf", &format!("{requirement}\n{text}"))
     }
 
@@ -226,9 +249,14 @@ impl Workspace {
         Ok(change.with_context(|| format!("the plan has nothing for {address}"))?["change"].take())
     }
 
+    /// The state as JSON.
+    pub fn state(&self) -> Result<Value> {
+        self.show(&["show", "-json"])
+    }
+
     /// The attributes that the state holds for an address; `None` when it has none.
     pub fn state_of(&self, address: &str) -> Result<Option<Value>> {
-        let state = self.show(&["show", "-json"])?;
+        let state = self.state()?;
         let resources = state["values"]["root_module"]["resources"]
             .as_array()
             .cloned()

@@ -20,6 +20,12 @@ mod diagnose;
 
 use std::process::ExitCode;
 
+use tfplugin::ServeOptions;
+
+/// Where configurations find it: `source = "homelab-ops/homelab"`, with OpenTofu's own registry before it.
+const ADDRESS: &str = "registry.opentofu.org/homelab-ops/homelab";
+
 fn main() -> ExitCode {
-    tfplugin::serve(provider::Homelab::default())
+    let options = ServeOptions { address: ADDRESS };
+    tfplugin::serve_with(provider::Homelab::default(), options)
 }

@@ -10,6 +10,7 @@ mod secrets;
 mod slow;
 mod states;
 mod terraform;
+mod unknowns;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,6 +49,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: |context| kinds::drift(&Room::new(context, "drift")?),
     },
     Scenario {
+        name: "values_that_are_unknown_in_the_plan_are_applied",
+        proves: "Every kind and nesting takes values that only the apply knows, and they come out as they were put in.",
+        group: "toy",
+        needs: &[],
+        seconds: 3,
+        run: |context| unknowns::applied(&Room::new(context, "unknowns")?),
+    },
+    Scenario {
         name: "an_ephemeral_value_in_a_write_only_attribute_is_stored_nowhere",
         proves: "A key reaches the world and is in no state, plan file or log; meanwhile it is renewed, and closed at last.",
         group: "toy",
@@ -62,6 +71,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[Need::OpenTofu],
         seconds: 6,
         run: |context| secrets::encrypted(Room::new(context, "encryption")?),
+    },
+    Scenario {
+        name: "an_object_is_imported_by_its_name",
+        proves: "The name suffices to take an object over as it is, and an object that does not exist is an error.",
+        group: "toy",
+        needs: &[],
+        seconds: 4,
+        run: |context| states::imported_by_name(&Room::new(context, "import")?),
     },
     Scenario {
         name: "an_object_is_imported_by_its_identity",

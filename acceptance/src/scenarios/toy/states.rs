@@ -21,6 +21,26 @@ resource "toy_box" "{label}" {{
     )
 }
 
+pub(super) fn imported_by_name(room: &Room) -> Result<()> {
+    room.apply(&a_box("first"))?;
+    let forgotten = ["state", "rm", "-no-color", "toy_box.first"];
+    room.workspace.run(&forgotten)?.succeeded()?;
+    room.main(&a_box("found"))?;
+    room.workspace
+        .import("toy_box.found", "kept")?
+        .succeeded()?;
+    kept(room, "found")?;
+    room.workspace.expect_empty_plan()?;
+    room.workspace
+        .run(&["state", "rm", "-no-color", "toy_box.found"])?
+        .succeeded()?;
+    room.workspace
+        .import("toy_box.found", "lost")?
+        .failed()?
+        .says("Cannot import non-existent remote object")
+        .map(drop)
+}
+
 pub(super) fn imported_by_identity(room: &Room) -> Result<()> {
     room.apply(&a_box("first"))?;
     let forgotten = ["state", "rm", "-no-color", "toy_box.first"];

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{Room, functions, kinds, processes, secrets, slow, states};
+use super::{Room, functions, kinds, processes, secrets, slow, states, unknowns};
 use crate::scenario::Context;
 use crate::tofu;
 
@@ -13,8 +13,10 @@ pub(super) fn hosts(context: &Context) -> Result<()> {
     functions::called(&room("functions")?).context("functions")?;
     kinds::converge(&room("kinds")?).context("kinds of attributes")?;
     secrets::stored_nowhere(room("ephemeral")?).context("ephemeral values")?;
+    unknowns::applied(&room("unknowns")?).context("unknown values in attributes")?;
+    states::imported_by_name(&room("import")?).context("import")?;
     states::moved(&room("moved")?).context("moved")?;
     states::upgraded(&room("upgrade")?).context("upgrade")?;
-    processes::configured_late(&room("unknown")?).context("unknown values")?;
+    processes::configured_late(&room("late")?).context("a provider configured late")?;
     slow::interrupted(&room("slow")?).context("Ctrl-C")
 }

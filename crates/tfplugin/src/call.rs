@@ -1,7 +1,7 @@
 //! One call from the host, as a resource's code sees it: something that may be asked to stop.
 //!
 //! The server (`server.rs`) makes one for each call and cancels it when the user interrupts, when the host is gone or
-//! when the process is to end (`stop.rs`). The code is never dropped on the way: it looks at its safe points whether it
+//! when the process is to end (`calls.rs`). The code is never dropped on the way: it looks at its safe points whether it
 //! should stop, and then returns what is true with an error.
 
 use tokio_util::sync::CancellationToken;

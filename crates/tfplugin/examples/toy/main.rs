@@ -16,9 +16,28 @@
 //!
 //! # How to try it
 //!
-//! Build it, name the program `terraform-provider-toy`, and let OpenTofu find it with `dev_overrides` for
-//! `registry.opentofu.org/example/toy`. Started with `--debug` it prints a line that makes OpenTofu use the running
-//! process. The crate's own tests run it over a real socket (`tests/socket.rs`), and some of its oddities are for them.
+//! Build it (`cargo build -p tfplugin --bin tfplugin-toy --features testing`), name the program `terraform-provider-toy`,
+//! and let OpenTofu find it with `dev_overrides` for `registry.opentofu.org/example/toy`. Then this is a configuration:
+//!
+//! ```hcl
+//! terraform {
+//!   required_providers {
+//!     toy = { source = "registry.opentofu.org/example/toy" }
+//!   }
+//! }
+//! provider "toy" { folder = "/tmp/boxes" }
+//! ephemeral "toy_key" "front" {}
+//! resource "toy_box" "cups" {
+//!   name        = "cups"
+//!   note        = provider::toy::label("kitchen", null, "cups", "plates")
+//!   key         = ephemeral.toy_key.front.value
+//!   key_version = 1
+//! }
+//! ```
+//!
+//! Started with `--debug` it prints a line that makes OpenTofu use the running process. The crate's own tests run it over
+//! a real socket (`tests/socket.rs`), and some of its oddities are for them; the scenarios in `acceptance` run it under
+//! OpenTofu itself.
 
 mod boxes;
 mod count;

@@ -76,11 +76,19 @@ pub(super) fn moved(room: &Room) -> Result<()> {
     let moved = |from: &str, to: &str| {
         let moved = format!("moved {{\n  from = {from}\n  to   = toy_box.{to}\n}}\n");
         room.main(&format!("{moved}{}", a_box(to)))?;
+        let address = format!("toy_box.{to}");
+        // What the state alone says: a look at the world would make good what was lost on the way.
         room.plan_from_state()?;
+        let change = room.workspace.planned_change(&address)?;
+        ensure!(
+            change["before"]["note"] == "written long ago" && change["before"] == change["after"],
+            "planned: {change:#}"
+        );
+        room.plan()?;
         let plan = room.workspace.planned()?;
         let change = &plan["resource_changes"][0];
         ensure!(
-            change["address"] == format!("toy_box.{to}")
+            change["address"] == address
                 && change["previous_address"] == from
                 && change["change"]["actions"] == json!(["no-op"]),
             "planned: {change:#}"

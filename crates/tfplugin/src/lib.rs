@@ -176,6 +176,7 @@ mod kinds;
 pub mod log;
 mod msgpack;
 mod number;
+mod order;
 mod panics;
 mod path;
 mod plan;

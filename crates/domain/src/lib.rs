@@ -10,7 +10,9 @@
 pub mod issue;
 
 pub mod duration;
+pub mod mac;
 pub mod name;
+pub mod token;
 
 pub mod network;
 
@@ -23,3 +25,4 @@ pub mod observation;
 pub mod placement;
 pub mod rollout;
 pub mod work;
+pub mod workload;

@@ -11,7 +11,10 @@
 mod provider;
 mod session;
 
+mod functions;
 mod resources;
+
+mod given;
 
 mod diagnose;
 

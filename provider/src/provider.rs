@@ -11,9 +11,11 @@ use async_trait::async_trait;
 use incus::{Client, Endpoint};
 use reconcile::cluster::Cluster;
 use tfplugin::{
-    Attribute, Call, Diagnostic, Diagnostics, Path, Provider, Resource, Schema, Type, Value,
+    Attribute, Call, Diagnostic, Diagnostics, Function, Path, Provider, Resource, Schema, Type,
+    Value,
 };
 
+use crate::functions;
 use crate::resources::{App, Network};
 use crate::session::{Configured, Session};
 
@@ -86,6 +88,10 @@ impl Provider for Homelab {
             ("homelab_network", Arc::new(Network)),
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
+    }
+
+    fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {
+        functions::all()
     }
 }
 

@@ -11,6 +11,7 @@
 mod provider;
 mod session;
 
+mod ephemeral;
 mod functions;
 mod resources;
 

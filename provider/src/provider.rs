@@ -11,10 +11,11 @@ use async_trait::async_trait;
 use incus::{Client, Endpoint};
 use reconcile::cluster::Cluster;
 use tfplugin::{
-    Attribute, Call, Diagnostic, Diagnostics, Function, Path, Provider, Resource, Schema, Type,
-    Value,
+    Attribute, Call, Diagnostic, Diagnostics, EphemeralResource, Function, Path, Provider,
+    Resource, Schema, Type, Value,
 };
 
+use crate::ephemeral::Keypair;
 use crate::functions;
 use crate::resources::{App, Network};
 use crate::session::{Configured, Session};
@@ -88,6 +89,10 @@ impl Provider for Homelab {
             ("homelab_network", Arc::new(Network)),
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<(&'static str, Arc<dyn EphemeralResource>)> {
+        vec![("homelab_keypair", Arc::new(Keypair))]
     }
 
     fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {

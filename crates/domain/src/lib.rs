@@ -21,6 +21,7 @@ pub mod moment;
 
 pub mod app;
 pub mod entry;
+pub mod fleet;
 pub mod observation;
 pub mod placement;
 pub mod rollout;

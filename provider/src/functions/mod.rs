@@ -7,6 +7,7 @@
 mod assign_addresses;
 mod decode_join_token;
 mod normalize_mac;
+mod validate_fleet;
 mod workload_name;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(crate) fn all() -> Vec<(&'static str, Arc<dyn Function>)> {
             Arc::new(decode_join_token::DecodeJoinToken),
         ),
         ("normalize_mac", Arc::new(normalize_mac::NormalizeMac)),
+        ("validate_fleet", Arc::new(validate_fleet::ValidateFleet)),
         ("workload_name", Arc::new(workload_name::WorkloadName)),
     ]
 }

@@ -4,6 +4,7 @@
 
 mod app;
 mod drift;
+mod functions;
 mod kills;
 mod lab;
 mod members;
@@ -24,8 +25,9 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 9] = [
+    let groups: [&[Scenario]; 10] = [
         network::SCENARIOS,
+        functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
         rollout::SCENARIOS,

@@ -83,6 +83,9 @@ pub struct App {
 pub struct Verdict {
     /// Everything that is wrong with what is known (HO-CFG-10).
     pub issues: Vec<Issue>,
+    /// Whether it is known what there is. Before that, as while a configuration is validated, an answer would tell the
+    /// user one half of it now and the other half after that was corrected.
+    pub listed: bool,
     /// Whether everything that matters is known. If not, there may be more to say later.
     pub complete: bool,
 }
@@ -94,11 +97,18 @@ pub fn check(fleet: &Fleet) -> Verdict {
     apps::check(fleet, &mut issues);
     Verdict {
         issues,
+        listed: fleet.is_listed(),
         complete: fleet.is_known(),
     }
 }
 
 impl Fleet {
+    fn is_listed(&self) -> bool {
+        entries_are_known(&self.networks, |_| true)
+            && entries_are_known(&self.machines, |_| true)
+            && entries_are_known(&self.apps, |_| true)
+    }
+
     fn is_known(&self) -> bool {
         let network = |network: &Network| known([&network.name, &network.cidr, &network.gateway]);
         let machine = |machine: &Machine| {

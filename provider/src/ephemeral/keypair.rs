@@ -6,9 +6,9 @@
 mod make;
 
 use core::time::Duration;
-use std::time::SystemTime;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tfplugin::{
     Attribute, Call, Diagnostic, Diagnostics, EphemeralResource, Opened, Schema, Value,
     validate_duration,
@@ -175,7 +175,7 @@ fn client_certificate(config: &Value) -> ClientCertificate {
     ClientCertificate {
         common_name: common_name.unwrap_or(DEFAULT_COMMON_NAME).to_owned(),
         validity: validity.unwrap_or(DEFAULT_VALIDITY),
-        now: SystemTime::now(),
+        now: Timestamp::now().into(),
     }
 }
 

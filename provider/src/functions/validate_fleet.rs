@@ -26,8 +26,8 @@ impl Function for ValidateFleet {
              would have the same names, such as the second replica of `web` and an app `web-1`; per-node apps whose names \
              are too long together with a machine's; a `primary` that is no machine; and two apps that listen on one port \
              of the host (`proxy` devices) and can meet on one member.\n\n\
-             Unknown values are passed over. As long as nothing is found and something that matters is unknown, the result \
-             is unknown too, and OpenTofu asks again in the apply.\n\n\
+             Unknown values are passed over. As long as nothing is found and something that matters is unknown, or it is not \
+             known what there is, the result is unknown too, and OpenTofu asks again in the apply.\n\n\
              ```terraform\n\
              locals {\n  \
                issues = provider::homelab::validate_fleet({\n    \
@@ -64,7 +64,7 @@ impl Function for ValidateFleet {
         let fleet = arguments.first().unwrap_or(&Value::Null);
         let fleet = read::fleet(fleet).map_err(|faults| FunctionError::at(0, faults.join("\n")))?;
         let verdict = domain::fleet::check(&fleet);
-        if verdict.issues.is_empty() && !verdict.complete {
+        if !verdict.listed || verdict.issues.is_empty() && !verdict.complete {
             return Ok(Value::Unknown);
         }
         let issues = verdict.issues.iter().map(ToString::to_string);

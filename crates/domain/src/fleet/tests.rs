@@ -133,11 +133,12 @@ fn a_sound_fleet_has_no_issues() {
             "db name=db type=generic-exclusive replicas=1 listen=tcp:0.0.0.0:5432",
         ],
     );
-    let complete = true;
+    let (listed, complete) = (true, true);
     assert_eq!(
         check(&sound),
         Verdict {
             issues: Vec::new(),
+            listed,
             complete
         }
     );
@@ -145,6 +146,7 @@ fn a_sound_fleet_has_no_issues() {
         check(&Fleet::default()),
         Verdict {
             issues: Vec::new(),
+            listed,
             complete
         }
     );
@@ -437,8 +439,8 @@ fn unknown_parts_leave_the_verdict_open() {
         };
         let verdict = check(&open);
         assert_eq!(
-            (verdict.issues, verdict.complete),
-            (Vec::new(), false),
+            (verdict.issues, verdict.listed, verdict.complete),
+            (Vec::new(), true, false),
             "{kind} {entry}"
         );
     }
@@ -446,8 +448,8 @@ fn unknown_parts_leave_the_verdict_open() {
         machines: Given::Unknown,
         ..Fleet::default()
     };
-    assert!(!check(&open).complete);
+    assert!(!check(&open).complete && !check(&open).listed);
     open.machines = Given::Known(vec![(Step::Index(0), Given::Unknown)]);
-    assert!(!check(&open).complete);
+    assert!(!check(&open).complete && !check(&open).listed);
     assert!(check(&fleet(&[], &[], &["x"])).complete);
 }

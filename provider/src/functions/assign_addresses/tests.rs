@@ -77,9 +77,9 @@ fn unknown_arguments_are_tolerated() {
     ]);
     assert_eq!(call(lan(claims)), Ok(expected));
     let pinned = || map([("a", "10.0.0.12".into())]);
-    for position in 0..4 {
+    for (position, name) in NAMES.iter().enumerate().take(4) {
         let called = call(with(lan(pinned()), position, Value::Unknown));
-        assert_eq!(called, Ok(pinned()), "{}", NAMES[position]);
+        assert_eq!(called, Ok(pinned()), "{name}");
     }
     assert_eq!(call(lan(Value::Unknown)), Ok(Value::Unknown));
     // LAN or overlay: only one of them may be told before the rest is known.

@@ -5,6 +5,7 @@
 mod app;
 mod drift;
 mod https;
+mod functions;
 mod kills;
 mod lab;
 mod members;
@@ -26,8 +27,9 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 10] = [
+    let groups: [&[Scenario]; 12] = [
         network::SCENARIOS,
+        functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
         rollout::SCENARIOS,

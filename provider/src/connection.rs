@@ -12,6 +12,7 @@ use reconcile::cluster::{Cluster, Settings};
 use tfplugin::{Diagnostic, Diagnostics, Path, Value};
 
 use crate::diagnose;
+use crate::given::{given, text};
 
 /// Where Incus listens unless told otherwise.
 const DEFAULT_FOLDER: &str = "/var/lib/incus";
@@ -40,12 +41,9 @@ impl Connection {
     pub(crate) fn read(config: &Value, variable: Variable<'_>) -> Self {
         let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, variable));
         let texts = |name: &str| {
-            let list = match config.attr(name) {
-                Value::Unknown => Given::Unknown,
-                value => value.as_list().map_or(Given::Absent, |list| {
-                    Given::Known(list.iter().map(self::text).collect())
-                }),
-            };
+            let list = given(config.attr(name), |list| {
+                list.as_list().into_iter().flatten().map(self::text).collect()
+            });
             list.or(|| from_environment(name, variable).map(|line| split(&line)))
         };
         Self {
@@ -217,15 +215,6 @@ fn split(line: &str) -> Vec<Given<String>> {
         .map(str::trim)
         .filter(|part| !part.is_empty());
     parts.map(|part| Given::Known(part.to_owned())).collect()
-}
-
-fn text(value: &Value) -> Given<String> {
-    match value {
-        Value::Unknown => Given::Unknown,
-        value => value
-            .as_str()
-            .map_or(Given::Absent, |text| Given::Known(text.to_owned())),
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,11 @@ mod provider;
 mod session;
 
 mod data_sources;
+mod ephemeral;
+mod functions;
 mod resources;
+
+mod given;
 
 mod diagnose;
 

@@ -7,10 +7,15 @@ use std::env;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tfplugin::{Attribute, Call, DataSource, Diagnostics, Provider, Resource, Schema, Type, Value};
+use tfplugin::{
+    Attribute, Call, DataSource, Diagnostics, EphemeralResource, Function, Provider, Resource,
+    Schema, Type, Value,
+};
 
 use crate::connection::Connection;
 use crate::data_sources::ClusterSource;
+use crate::ephemeral::Keypair;
+use crate::functions;
 use crate::resources::{App, Network};
 use crate::session::{Configured, NoCluster, Session};
 
@@ -100,6 +105,14 @@ impl Provider for Homelab {
     fn data_sources(&self) -> Vec<(&'static str, Arc<dyn DataSource>)> {
         let session = Arc::clone(&self.session);
         vec![("homelab_cluster", Arc::new(ClusterSource::new(session)))]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<(&'static str, Arc<dyn EphemeralResource>)> {
+        vec![("homelab_keypair", Arc::new(Keypair))]
+    }
+
+    fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {
+        functions::all()
     }
 }
 

@@ -10,7 +10,9 @@
 pub mod issue;
 
 pub mod duration;
+pub mod mac;
 pub mod name;
+pub mod token;
 
 pub mod network;
 
@@ -21,7 +23,9 @@ pub mod membership;
 
 pub mod app;
 pub mod entry;
+pub mod fleet;
 pub mod observation;
 pub mod placement;
 pub mod rollout;
 pub mod work;
+pub mod workload;

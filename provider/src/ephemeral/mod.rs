@@ -1,0 +1,6 @@
+//! The ephemeral resources, one file each, in the order of resources: schema, validate, open, tests. What they open is in
+//! no plan and no state.
+
+mod keypair;
+
+pub(crate) use keypair::Keypair;

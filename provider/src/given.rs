@@ -1,0 +1,32 @@
+//! Arguments in `domain`'s words: absent, unknown, or known.
+//!
+//! Before: values as OpenTofu sent them. After: the checks of `domain`, which judge what is known.
+
+use std::collections::BTreeMap;
+
+use domain::given::Given;
+use tfplugin::Value;
+
+/// What `read` makes of a known value.
+pub(crate) fn given<T>(value: &Value, read: impl FnOnce(&Value) -> T) -> Given<T> {
+    if value.is_unknown() {
+        Given::Unknown
+    } else if value.is_null() {
+        Given::Absent
+    } else {
+        Given::Known(read(value))
+    }
+}
+
+/// A text. The schema or the signature has seen to it that a known value is one.
+pub(crate) fn text(value: &Value) -> Given<String> {
+    given(value, |value| value.as_str().unwrap_or_default().to_owned())
+}
+
+/// The texts of a map.
+pub(crate) fn texts(value: &Value) -> Given<BTreeMap<String, Given<String>>> {
+    given(value, |map| {
+        let element = |(key, value): (&String, &Value)| (key.clone(), text(value));
+        map.as_map().into_iter().flatten().map(element).collect()
+    })
+}

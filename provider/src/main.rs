@@ -15,6 +15,9 @@ mod resources;
 
 mod diagnose;
 
+#[cfg(test)]
+mod docs;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

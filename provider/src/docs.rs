@@ -4,15 +4,17 @@
 //! provider.rs, resources/*.rs ──> docs.rs ──┬─> docs/page.rs        a page: title, description, examples, import
 //! examples/                                 ├─> docs/attributes.rs  its attributes
 //!                                           ├─> docs/function.rs    or its signature
+//!                                           ├─> docs/guide.rs       the guide that repeats ephemeral resources
 //!                                           └─> docs/files.rs       compared with docs/, or written there
 //! ```
 //!
-//! Nothing of it is in the product. Not here: the guides in `docs/guides`, which are written by hand; of them only the
-//! front matter and the links are checked.
+//! Nothing of it is in the product. Not here: the other guides in `docs/guides`, which are written by hand; of them only
+//! the front matter and the links are checked.
 
 mod attributes;
 mod files;
 mod function;
+mod guide;
 mod page;
 mod tests;
 
@@ -83,10 +85,6 @@ impl Kind {
 /// Every page that is made from the provider, by its path.
 fn pages(provider: &dyn Provider, files: &Files) -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
-    pages.insert(
-        "docs/index.md".to_owned(),
-        page::index(&provider.schema(), files),
-    );
     for (name, resource) in provider.resources() {
         let page = page::resource(name, resource.as_ref(), files);
         pages.insert(RESOURCE.page(name), page);
@@ -95,14 +93,27 @@ fn pages(provider: &dyn Provider, files: &Files) -> BTreeMap<String, String> {
         let page = page::of(DATA_SOURCE, name, &source.schema(), files);
         pages.insert(DATA_SOURCE.page(name), page);
     }
+    let mut ephemerals = Vec::new();
     for (name, ephemeral) in provider.ephemeral_resources() {
         let page = page::of(EPHEMERAL_RESOURCE, name, &ephemeral.schema(), files);
+        ephemerals.push((name, page.clone()));
         pages.insert(EPHEMERAL_RESOURCE.page(name), page);
     }
     for (name, function) in provider.functions() {
         let page = function::page(name, &function.signature(), files);
         pages.insert(FUNCTION.page(name), page);
     }
+    let written = files.paths().filter(|path| guide::is_written(path));
+    let mut guides: BTreeMap<String, String> = written
+        .filter_map(|path| Some((path.to_owned(), files.text(path)?.to_owned())))
+        .collect();
+    if !ephemerals.is_empty() {
+        let guide = guide::of_ephemerals(&ephemerals);
+        guides.insert(guide::PATH.to_owned(), guide.clone());
+        pages.insert(guide::PATH.to_owned(), guide);
+    }
+    let index = page::index(&provider.schema(), &guides, files);
+    pages.insert("docs/index.md".to_owned(), index);
     pages
 }
 
@@ -154,18 +165,5 @@ fn registered(provider: &dyn Provider) -> Vec<(Kind, &'static str)> {
         .chain(sources)
         .chain(ephemerals)
         .chain(functions)
-        .collect()
-}
-
-/// Ephemeral resources that no guide mentions. OpenTofu's registry does not show their pages, so a guide has to.
-fn untold_ephemerals(provider: &dyn Provider, files: &Files) -> Vec<&'static str> {
-    let told = |name: &str| {
-        let mut guides = files.paths().filter(|path| path.starts_with(page::GUIDES));
-        guides.any(|path| files.text(path).is_some_and(|text| text.contains(name)))
-    };
-    let ephemerals = provider.ephemeral_resources().into_iter();
-    ephemerals
-        .map(|(name, _)| name)
-        .filter(|name| !told(name))
         .collect()
 }

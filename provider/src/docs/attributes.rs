@@ -8,12 +8,38 @@ use tfplugin::{Attribute, IdentityAttribute, IdentitySchema, Nesting, Replace, T
 
 /// The section with everything that a schema has.
 pub(super) fn section(attributes: &[Attribute]) -> String {
-    let mut text = "## Schema\n\n".to_owned();
+    let mut text = format!("## Schema\n\n{}", spelling(attributes));
     groups(&mut text, attributes, "", |title| {
         format!("### {title}\n\n")
     });
     nested(&mut text, attributes, "");
     text
+}
+
+/// What OpenTofu does not tell: the names that a user gives inside of nested attributes are not checked by it.
+fn spelling(attributes: &[Attribute]) -> String {
+    let given = |attribute: &&Attribute| attribute.required || attribute.optional;
+    let nested: Vec<String> = attributes
+        .iter()
+        .filter(|attribute| has_section(attribute))
+        .filter(given)
+        .map(|attribute| format!("`{}`", attribute.name))
+        .collect();
+    let Some((last, others)) = nested.split_last() else {
+        return String::new();
+    };
+    let names = match others {
+        [] => last.clone(),
+        others => format!("{} and {last}", others.join(", ")),
+    };
+    let example = match nested.iter().any(|name| name == "`timeouts`") {
+        true => ", as in `timeouts = { creat = \"1h\" }`",
+        false => "",
+    };
+    format!(
+        "**Mind the spelling** inside of {names}: OpenTofu drops names there that it does not know, without an error and \
+         without a warning{example}.\n\n"
+    )
 }
 
 /// What names an object for good.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::KINDS;
+use super::{KINDS, guide};
 
 /// Texts by their path from the root of the repository.
 #[derive(Debug, Default)]
@@ -76,9 +76,9 @@ impl Files {
 }
 
 /// Whether a page is made from the provider rather than written by hand.
-fn is_generated(path: &str) -> bool {
+pub(super) fn is_generated(path: &str) -> bool {
     let of_kind = |folder: &str| path.starts_with(&format!("docs/{folder}/"));
-    path == "docs/index.md" || KINDS.iter().any(|kind| of_kind(kind.folder))
+    path == "docs/index.md" || path == guide::PATH || KINDS.iter().any(|kind| of_kind(kind.folder))
 }
 
 /// Where two texts part.

@@ -3,6 +3,8 @@
 //! Before: `docs.rs` knows what is registered. After: `attributes.rs` for the attributes; functions have a page of
 //! another shape (`function.rs`). The layout is the one that both registries read.
 
+use std::collections::BTreeMap;
+
 use tfplugin::{IdentitySchema, Resource, Schema};
 
 use super::files::Files;
@@ -11,14 +13,14 @@ use super::{IMPORTS, Kind, PROVIDER_EXAMPLE, RESOURCE, attributes};
 /// Where the guides are.
 pub(super) const GUIDES: &str = "docs/guides/";
 
-/// The provider's own page.
-pub(super) fn index(schema: &Schema, files: &Files) -> String {
+/// The provider's own page; the guides on it are those that are given.
+pub(super) fn index(schema: &Schema, guides: &BTreeMap<String, String>, files: &Files) -> String {
     let mut page = front_matter("homelab Provider", &schema.description);
     page.push_str("# homelab Provider\n\n");
     page.push_str(&schema.description);
     page.push_str("\n\n");
     page.push_str(&example(PROVIDER_EXAMPLE, files));
-    page.push_str(&guides(files));
+    page.push_str(&list(guides));
     page.push_str(&attributes::section(&schema.attributes));
     finished(page)
 }
@@ -68,33 +70,27 @@ pub(super) fn example(path: &str, files: &Files) -> String {
     files.text(path).map_or(String::new(), fenced)
 }
 
-fn guides(files: &Files) -> String {
-    let link = |path: &str| {
-        let title = files.text(path).and_then(title_of).unwrap_or(path);
+/// The guides with what each is about.
+fn list(guides: &BTreeMap<String, String>) -> String {
+    let link = |(path, text): (&String, &String)| {
+        let title = front(text, "page_title").unwrap_or(path);
         let target = path.strip_prefix("docs/").unwrap_or(path);
-        format!("- [{title}]({target})\n")
+        let description = front(text, "description").unwrap_or_default();
+        format!("- [{title}]({target}): {description}\n")
     };
-    let links: String = files
-        .paths()
-        .filter(|path| path.starts_with(GUIDES))
-        .map(link)
-        .collect();
+    let links: String = guides.iter().map(link).collect();
     match links.is_empty() {
         true => String::new(),
         false => format!("## Guides\n\n{links}\n"),
     }
 }
 
-/// The title in the front matter of a page.
-pub(super) fn title_of(text: &str) -> Option<&str> {
-    let mut lines = text
-        .strip_prefix("---\n")?
-        .lines()
-        .take_while(|line| *line != "---");
-    let title = lines
-        .find_map(|line| line.strip_prefix("page_title:"))?
-        .trim();
-    Some(title.trim_matches('"'))
+/// A value in the front matter of a page, on the line of its key or on the one below.
+fn front<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let head = text.strip_prefix("---\n")?.split("\n---\n").next()?;
+    let value = head.split(&format!("{key}: ")).nth(1)?;
+    let value = value.strip_prefix("|-\n").unwrap_or(value);
+    Some(value.lines().next()?.trim().trim_matches('"'))
 }
 
 /// How to import, as far as there are examples of it.

@@ -3,12 +3,14 @@
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
 mod app;
+mod docs;
 mod drift;
 mod kills;
 mod lab;
 mod members;
 mod network;
 mod ownership;
+mod packaging;
 mod refusals;
 mod rollout;
 
@@ -24,7 +26,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 9] = [
+    let groups: [&[Scenario]; 11] = [
         network::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
@@ -34,6 +36,8 @@ pub fn all() -> Vec<Scenario> {
         kills::SCENARIOS,
         members::SCENARIOS,
         lab::SCENARIOS,
+        docs::SCENARIOS,
+        packaging::SCENARIOS,
     ];
     groups.concat()
 }

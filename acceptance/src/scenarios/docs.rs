@@ -30,8 +30,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: guides,
     },
     Scenario {
-        name: "pages_show_every_attribute_that_is_served",
-        proves: "What OpenTofu reads as the provider's schema and what its pages list are the same attributes.",
+        name: "pages_show_everything_that_is_served",
+        proves: "What OpenTofu reads as the provider's schema and what its pages list are the same attributes and parameters.",
         group: "docs",
         needs: &[],
         seconds: 2,
@@ -120,7 +120,32 @@ fn pages(context: &Context) -> Result<()> {
             expect_attributes(&format!("{folder}/{short}"), schema)?;
         }
     }
+    for (name, signature) in provider["functions"].as_object().into_iter().flatten() {
+        let parameters = signature["parameters"].as_array().into_iter().flatten();
+        let parameters = parameters.chain(signature.get("variadic_parameter"));
+        let served: Vec<&str> = parameters
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        let page = format!("functions/{name}");
+        let listed = read_page(&page)?;
+        let listed: Vec<&str> = names_after("1. `", &listed).collect();
+        ensure!(
+            listed == served,
+            "{page} lists {listed:?}, and OpenTofu sees {served:?}"
+        );
+    }
     Ok(())
+}
+
+fn read_page(page: &str) -> Result<String> {
+    let path = repository().join(format!("docs/{page}.md"));
+    fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+}
+
+/// What stands between this beginning of a line and the next backtick.
+fn names_after<'a>(start: &'a str, text: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter_map(move |line| line.strip_prefix(start)?.split('`').next())
 }
 
 /// The pages say these two things about OpenTofu; should a later version behave otherwise, they have to say so.
@@ -155,14 +180,10 @@ fn warnings(context: &Context) -> Result<()> {
 
 /// Checks that a page lists the attributes of a schema at every depth, and as many lines as there are attributes.
 fn expect_attributes(page: &str, schema: &Value) -> Result<()> {
-    let path = repository().join(format!("docs/{page}.md"));
-    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let text = read_page(page)?;
     let section = text.split("\n## Schema\n").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
-    let mut listed: Vec<&str> = section
-        .lines()
-        .filter_map(|line| line.strip_prefix("- `")?.split('`').next())
-        .collect();
+    let mut listed: Vec<&str> = names_after("- `", section).collect();
     let mut served = Vec::new();
     attributes(&schema["block"]["attributes"], &mut served);
     listed.sort_unstable();

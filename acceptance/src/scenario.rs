@@ -258,12 +258,14 @@ fn trial(scenario: Scenario, context: Option<Arc<Context>>, unmet: bool) -> Tria
         .with_ignored_flag(unmet)
 }
 
+/// As the test runner chooses, to which the group belongs to the name.
 fn is_chosen(scenario: &Scenario, arguments: &Arguments) -> bool {
+    let with_group = format!("[{}] {}", scenario.group, scenario.name);
     let matches = |filter: &String| {
         if arguments.exact {
-            scenario.name == filter
+            scenario.name == filter || with_group == *filter
         } else {
-            scenario.name.contains(filter.as_str())
+            with_group.contains(filter.as_str())
         }
     };
     arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches)
@@ -311,6 +313,19 @@ mod tests {
         assert!(options.allowed_skips.contains("terraform"));
         assert_eq!(options.rest, ["network", "--exact"]);
         Options::parse(&["--allow-skip"]).expect_err("a tag is missing");
+    }
+
+    #[test]
+    fn scenarios_are_chosen_by_name_or_group() {
+        let scenario = crate::scenarios::all()[0];
+        let chosen = |words: &[&str]| {
+            let words = ["acceptance"].iter().chain(words);
+            is_chosen(&scenario, &Arguments::from_iter(words))
+        };
+        let with_group = format!("[{}] {}", scenario.group, scenario.name);
+        assert!(chosen(&[]) && chosen(&[scenario.group]) && chosen(&[scenario.name]));
+        assert!(chosen(&["--exact", &with_group]) && !chosen(&["--exact", scenario.group]));
+        assert!(!chosen(&["--skip", scenario.group]) && !chosen(&["no such group"]));
     }
 
     /// HO-CI-05, HO-CI-06.

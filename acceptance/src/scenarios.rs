@@ -3,14 +3,16 @@
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
 mod app;
+mod docs;
 mod drift;
-mod https;
 mod functions;
+mod https;
 mod kills;
 mod lab;
 mod members;
 mod network;
 mod ownership;
+mod packaging;
 mod refusals;
 mod rollout;
 mod toy;
@@ -27,7 +29,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 12] = [
+    let groups: [&[Scenario]; 14] = [
         network::SCENARIOS,
         functions::SCENARIOS,
         refusals::SCENARIOS,
@@ -40,6 +42,8 @@ pub fn all() -> Vec<Scenario> {
         https::SCENARIOS,
         lab::SCENARIOS,
         toy::SCENARIOS,
+        docs::SCENARIOS,
+        packaging::SCENARIOS,
     ];
     groups.concat()
 }

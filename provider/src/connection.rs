@@ -42,7 +42,11 @@ impl Connection {
         let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, variable));
         let texts = |name: &str| {
             let list = given(config.attr(name), |list| {
-                list.as_list().into_iter().flatten().map(self::text).collect()
+                list.as_list()
+                    .into_iter()
+                    .flatten()
+                    .map(self::text)
+                    .collect()
             });
             list.or(|| from_environment(name, variable).map(|line| split(&line)))
         };

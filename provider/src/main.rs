@@ -22,6 +22,9 @@ mod given;
 
 mod diagnose;
 
+#[cfg(test)]
+mod docs;
+
 use std::process::ExitCode;
 
 use tfplugin::ServeOptions;

@@ -11,9 +11,7 @@ pub(super) fn schema() -> Schema {
         "Manages an app: one or more workloads that run the same image, replaced generation by generation.\n\n\
          A change of the image, the workload or the health check starts a new generation beside the old one. It is \
          promoted when it has been healthy for `min_healthy_time` without a break; the old generation serves until then, \
-         and goes on serving if the new one fails. `tofu plan` lists the steps in `rollout_steps`.\n\n\
-         OpenTofu silently drops attributes that it does not know inside of `image`, `workload`, `health` and `timeouts`: \
-         check the spelling there.",
+         and goes on serving if the new one fails. `tofu plan` lists the steps in `rollout_steps`.",
     )
     .attributes(inputs().into_iter().chain(outputs()))
 }

@@ -1,0 +1,4 @@
+import {
+  to = homelab_app.web
+  id = "web"
+}

@@ -1,0 +1,20 @@
+resource "homelab_app" "web" {
+  name     = "web"
+  type     = "generic-stateless"
+  replicas = 2
+  image    = { alias = "web/v1" }
+
+  workload = {
+    environment = { LOG_LEVEL = "info" }
+    config      = { "limits.memory" = "512MiB" }
+  }
+
+  # A new generation must answer for half a minute before it takes over, and has five minutes to get there.
+  health = {
+    check            = { exec = { command = ["wget", "-q", "-O-", "http://127.0.0.1/"], timeout = "5s" } }
+    min_healthy_time = "30s"
+    healthy_deadline = "5m"
+  }
+
+  timeouts = { update = "30m" }
+}

@@ -12,7 +12,7 @@ use reconcile::cluster::{Cluster, Settings};
 use tfplugin::{Diagnostic, Diagnostics, Path, Value};
 
 use crate::diagnose;
-use crate::given::{given, text};
+use crate::given::{given, list, text};
 
 /// Where Incus listens unless told otherwise.
 const DEFAULT_FOLDER: &str = "/var/lib/incus";
@@ -41,14 +41,8 @@ impl Connection {
     pub(crate) fn read(config: &Value, variable: Variable<'_>) -> Self {
         let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, variable));
         let texts = |name: &str| {
-            let list = given(config.attr(name), |list| {
-                list.as_list()
-                    .into_iter()
-                    .flatten()
-                    .map(self::text)
-                    .collect()
-            });
-            list.or(|| from_environment(name, variable).map(|line| split(&line)))
+            given(config.attr(name), list)
+                .or(|| from_environment(name, variable).map(|line| split(&line)))
         };
         Self {
             endpoints: texts("endpoints"),

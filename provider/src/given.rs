@@ -1,4 +1,4 @@
-//! Arguments in `domain`'s words: absent, unknown, or known.
+//! Attributes and arguments in `domain`'s words: absent, unknown, or known.
 //!
 //! Before: values as OpenTofu sent them. After: the checks of `domain`, which judge what is known.
 
@@ -23,10 +23,13 @@ pub(crate) fn text(value: &Value) -> Given<String> {
     given(value, |value| value.as_str().unwrap_or_default().to_owned())
 }
 
-/// The texts of a map.
-pub(crate) fn texts(value: &Value) -> Given<BTreeMap<String, Given<String>>> {
-    given(value, |map| {
-        let element = |(key, value): (&String, &Value)| (key.clone(), text(value));
-        map.as_map().into_iter().flatten().map(element).collect()
-    })
+/// The texts of a map that is known.
+pub(crate) fn texts(map: &Value) -> BTreeMap<String, Given<String>> {
+    let element = |(key, value): (&String, &Value)| (key.clone(), text(value));
+    map.as_map().into_iter().flatten().map(element).collect()
+}
+
+/// The texts of a list that is known.
+pub(crate) fn list(list: &Value) -> Vec<Given<String>> {
+    list.as_list().into_iter().flatten().map(text).collect()
 }

@@ -115,7 +115,7 @@ fn config(arguments: &[Value]) -> Result<Config, FunctionError> {
             entries.as_list().into_iter().flatten().map(text).collect()
         }),
         static_range: text(static_range),
-        claims: texts(claims),
+        claims: given(claims, texts),
     })
 }
 

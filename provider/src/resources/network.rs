@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use async_trait::async_trait;
-use domain::given::Given;
 use domain::network::{self, Assignments, Config, Held};
 use tfplugin::{
     Applied, Attribute, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest,
@@ -17,6 +16,7 @@ use tfplugin::{
 };
 
 use crate::diagnose;
+use crate::given::{given, list, text, texts};
 
 // Model.
 
@@ -25,32 +25,15 @@ use crate::diagnose;
 pub(crate) struct Network;
 
 /// An attribute as `domain` sees it: absent, unknown, or what `read` makes of its value.
-fn input<T>(value: &Value, read: impl FnOnce(&Value) -> Option<T>) -> Given<T> {
-    if value.is_unknown() {
-        Given::Unknown
-    } else {
-        read(value).map_or(Given::Absent, Given::Known)
-    }
-}
-
-fn text(value: &Value) -> Given<String> {
-    input(value, |value| value.as_str().map(str::to_owned))
-}
-
 fn model(config: &Value) -> Config {
-    let claim = |(machine, pin): (&String, &Value)| (machine.clone(), text(pin));
     Config {
         name: text(config.attr("name")),
         kind: text(config.attr("kind")),
         cidr: text(config.attr("cidr")),
         gateway: text(config.attr("gateway")),
-        dns: input(config.attr("dns"), |entries| {
-            Some(entries.as_list()?.iter().map(text).collect())
-        }),
+        dns: given(config.attr("dns"), list),
         static_range: text(config.attr("static_range")),
-        claims: input(config.attr("claims"), |claims| {
-            Some(claims.as_map()?.iter().map(claim).collect())
-        }),
+        claims: given(config.attr("claims"), texts),
     }
 }
 

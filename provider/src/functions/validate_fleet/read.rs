@@ -189,7 +189,7 @@ fn app(value: &Value, entry: &mut Entry<'_>) -> App {
         primary: entry.text(value, "primary"),
         group: entry.text(placement, "group"),
         devices: given(devices, |devices| {
-            let device = |(name, device): (&String, &Value)| (name.clone(), texts(device));
+            let device = |(name, device): (&String, &Value)| (name.clone(), given(device, texts));
             devices.as_map().into_iter().flatten().map(device).collect()
         }),
     }

@@ -3,13 +3,12 @@
 //! Before: values as OpenTofu sent them. After: `domain::app::declared` checks and normalises. A configuration and a
 //! state declare with the same attributes, so one reading serves both.
 
-use std::collections::BTreeMap;
-
 use domain::app::declared::{
     Declared, DeclaredCheck, DeclaredExec, DeclaredHealth, DeclaredImage, DeclaredWorkload,
 };
-use domain::given::Given;
 use tfplugin::Value;
+
+use crate::given::{given, list, text, texts};
 
 /// The attributes that a user declares; all others are computed.
 pub(super) const DECLARED: [&str; 8] = [
@@ -66,27 +65,4 @@ fn check(check: &Value) -> DeclaredCheck {
             timeout: text(exec.attr("timeout")),
         }),
     }
-}
-
-fn given<T>(value: &Value, read: impl FnOnce(&Value) -> T) -> Given<T> {
-    if value.is_unknown() {
-        Given::Unknown
-    } else if value.is_null() {
-        Given::Absent
-    } else {
-        Given::Known(read(value))
-    }
-}
-
-fn text(value: &Value) -> Given<String> {
-    given(value, |value| value.as_str().unwrap_or_default().to_owned())
-}
-
-fn texts(map: &Value) -> BTreeMap<String, Given<String>> {
-    let element = |(key, value): (&String, &Value)| (key.clone(), text(value));
-    map.as_map().into_iter().flatten().map(element).collect()
-}
-
-fn list(list: &Value) -> Vec<Given<String>> {
-    list.as_list().into_iter().flatten().map(text).collect()
 }

@@ -26,8 +26,8 @@ impl Value {
         decode(json.to_string().as_bytes(), of)
     }
 
-    /// The JSON form; `None` when something in it is unknown, which JSON has no word for. Fractions of more digits than
-    /// a binary fraction holds are rounded.
+    /// The JSON form; `None` when something in it is unknown, which JSON has no word for. A number that JSON's readers
+    /// would round is a text, which [`Value::from_json`] reads as the same number.
     pub fn to_json(&self) -> Option<Json> {
         let json = match self {
             Value::Unknown => return None,
@@ -57,7 +57,15 @@ fn number_to_json(number: &Number) -> Json {
         .as_i64()
         .map(Json::from)
         .or_else(|| number.as_u64().map(Json::from));
-    whole.unwrap_or_else(|| Json::from(number.as_f64()))
+    whole.unwrap_or_else(|| {
+        let nearest = Json::from(number.as_f64());
+        let exact = Number::parse(&nearest.to_string()).is_ok_and(|read| read == *number);
+        if exact {
+            nearest
+        } else {
+            Json::from(number.as_str())
+        }
+    })
 }
 
 fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
@@ -193,6 +201,23 @@ mod tests {
                 value.as_number().map(ToString::to_string).as_deref(),
                 Some(digits)
             );
+        }
+    }
+
+    #[test]
+    fn a_number_that_readers_would_round_is_written_as_a_text() {
+        for (digits, written) in [
+            ("7", "7"),
+            ("0.1", "0.1"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("18446744073709551616", r#""18446744073709551616""#),
+            ("0.12345678901234567890", r#""0.12345678901234567890""#),
+            ("1e400", r#""1e400""#),
+        ] {
+            let number = read_text(digits, &Type::Number).expect("a number");
+            let json = number.to_json().expect("a known value");
+            assert_eq!(json.to_string(), written);
+            assert_eq!(Value::from_json(&json, &Type::Number), Ok(number));
         }
     }
 

@@ -6,6 +6,7 @@
 //! feature `testing`.
 
 mod client;
+mod conformance;
 mod from_wire;
 mod identity;
 mod modern;
@@ -14,10 +15,11 @@ mod proposed;
 mod raw;
 
 pub use client::{Client, ClientError};
+pub use conformance::{Conformance, Failure, Finding, Report, Rule, Tally, Walk};
 pub use identity::HostIdentity;
 pub use process::{Ended, Host, HostError, Launch};
 pub use proposed::proposed_new_state;
-pub use raw::field;
+pub use raw::{RawBytes, field};
 
 pub use crate::apply::ApplyRequest;
 pub use crate::planning::{PlanRequest, Planned};

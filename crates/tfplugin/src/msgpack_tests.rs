@@ -211,20 +211,6 @@ fn typed_value() -> impl Strategy<Value = (Type, Value)> {
     })
 }
 
-/// Whether all numbers are whole and small: of others JSON's own writer keeps only some digits.
-fn fits_json(value: &Value) -> bool {
-    match value {
-        Value::Number(number) => number.as_i64().is_some() || number.as_u64().is_some(),
-        Value::Dynamic(_, value) => fits_json(value),
-        _ => {
-            let elements = value.as_list().unwrap_or_default().iter();
-            elements
-                .chain(value.as_map().into_iter().flat_map(BTreeMap::values))
-                .all(fits_json)
-        }
-    }
-}
-
 proptest! {
     #[test]
     fn what_is_written_reads_back((of, value) in typed_value()) {
@@ -238,7 +224,7 @@ proptest! {
 
     #[test]
     fn known_values_read_back_from_json((of, value) in typed_value()) {
-        if let Some(json) = value.to_json().filter(|_| fits_json(&value)) {
+        if let Some(json) = value.to_json() {
             prop_assert_eq!(Value::from_json(&json, &of), Ok(value));
         }
     }

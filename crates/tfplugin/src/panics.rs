@@ -11,6 +11,9 @@ use std::task::Poll;
 
 use crate::{Diagnostic, log};
 
+/// What a user is told of a panic, in one line.
+pub(crate) const SUMMARY: &str = "The provider failed unexpectedly";
+
 thread_local! {
     /// Where the last panic of this thread happened. A panic is caught on the thread that it happened on.
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -52,7 +55,7 @@ fn diagnose(payload: &(dyn Any + Send)) -> Diagnostic {
         .take()
         .map(|location| format!(" at {location}"))
         .unwrap_or_default();
-    Diagnostic::error("The provider failed unexpectedly").detail(format!(
+    Diagnostic::error(SUMMARY).detail(format!(
         "It panicked{location}: {}\n\nThis is a bug in the provider. Please report it with the text above.",
         reason(payload)
     ))

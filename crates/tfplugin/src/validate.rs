@@ -22,7 +22,7 @@ pub(crate) fn refuse_write_only(schema: &Schema, config: &Value, diagnostics: &m
 }
 
 /// The attributes, by their paths, that are write-only and have a value. Elements of sets cannot be write-only.
-fn write_only_paths(attributes: &[Attribute], config: &Value) -> Vec<Path> {
+pub(crate) fn write_only_paths(attributes: &[Attribute], config: &Value) -> Vec<Path> {
     let mut found = Vec::new();
     visit_objects(
         attributes,

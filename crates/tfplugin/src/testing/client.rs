@@ -109,11 +109,17 @@ impl Client {
         let of = |schemas: std::collections::HashMap<String, message::Schema>| {
             schemas
                 .into_iter()
-                .filter_map(|(name, schema)| Some((name, from_wire::schema(&schema)?)))
+                .filter_map(|(name, schema)| {
+                    Some((name, from_wire::schema(&schema)?.object_type()))
+                })
                 .collect()
         };
         Ok(Types {
-            provider: schemas.provider.as_ref().and_then(from_wire::schema),
+            provider: schemas
+                .provider
+                .as_ref()
+                .and_then(from_wire::schema)
+                .map(|schema| schema.object_type()),
             resources: of(schemas.resource_schemas),
             data_sources: of(schemas.data_source_schemas),
             ephemeral_resources: of(schemas.ephemeral_resource_schemas),

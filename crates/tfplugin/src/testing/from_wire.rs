@@ -1,12 +1,12 @@
 //! What only a host has to read: diagnostics, paths and schemas.
 
 use crate::wire::tfplugin6::attribute_path::step::Selector;
-use crate::wire::tfplugin6::schema::Attribute;
 use crate::wire::tfplugin6::schema::object::NestingMode;
 use crate::wire::tfplugin6::{
-    AttributePath, Diagnostic as WireDiagnostic, Schema, diagnostic::Severity as WireSeverity,
+    self as message, AttributePath, Diagnostic as WireDiagnostic,
+    diagnostic::Severity as WireSeverity,
 };
-use crate::{Diagnostic, Diagnostics, Path, PathStep, Severity, Type};
+use crate::{Attribute, Diagnostic, Diagnostics, Path, PathStep, Schema, Severity, Type};
 
 pub(super) fn diagnostics(diagnostics: Vec<WireDiagnostic>) -> Diagnostics {
     let decode = |diagnostic: WireDiagnostic| Diagnostic {
@@ -33,31 +33,47 @@ pub(super) fn path(path: AttributePath) -> Path {
     }
 }
 
-/// The type that a schema implies; `None` when a host would refuse it.
-pub(super) fn schema(schema: &Schema) -> Option<Type> {
-    object(&schema.block.as_ref()?.attributes)
+/// The schema as a host knows it: without defaults, validators and the plan's rules. `None` when a host would refuse it.
+pub(super) fn schema(schema: &message::Schema) -> Option<Schema> {
+    let block = schema.block.as_ref()?;
+    // A resource of ours has no nested blocks; one that has them is not understood here.
+    if !block.block_types.is_empty() {
+        return None;
+    }
+    let described = Schema::new(schema.version, block.description.clone());
+    Some(described.attributes(attributes(&block.attributes)?))
 }
 
-fn object(attributes: &[Attribute]) -> Option<Type> {
-    let attributes = attributes
-        .iter()
-        .map(|attribute| Some((attribute.name.clone(), attribute_type(attribute)?)));
-    attributes.collect::<Option<_>>().map(Type::Object)
+fn attributes(attributes: &[message::schema::Attribute]) -> Option<Vec<Attribute>> {
+    attributes.iter().map(attribute).collect()
 }
 
-fn attribute_type(attribute: &Attribute) -> Option<Type> {
-    match (&attribute.nested_type, attribute.r#type.is_empty()) {
-        (None, false) => Type::from_json(&serde_json::from_slice(&attribute.r#type).ok()?).ok(),
-        (Some(nested), true) => {
-            let element = object(&nested.attributes)?;
-            match nested.nesting() {
-                NestingMode::Single => Some(element),
-                NestingMode::List => Some(Type::list(element)),
-                NestingMode::Set => Some(Type::set(element)),
-                NestingMode::Map => Some(Type::map(element)),
-                NestingMode::Invalid => None,
+fn attribute(wire: &message::schema::Attribute) -> Option<Attribute> {
+    let name = wire.name.clone();
+    let mut attribute = match (&wire.nested_type, wire.r#type.is_empty()) {
+        (None, false) => Attribute::of(name, type_of(&wire.r#type)?),
+        (Some(object), true) => {
+            let nested = attributes(&object.attributes)?;
+            match object.nesting() {
+                NestingMode::Single => Attribute::single(name, nested),
+                NestingMode::List => Attribute::nested_list(name, nested),
+                NestingMode::Set => Attribute::nested_set(name, nested),
+                NestingMode::Map => Attribute::nested_map(name, nested),
+                NestingMode::Invalid => return None,
             }
         }
-        (None, true) | (Some(_), false) => None,
-    }
+        (None, true) | (Some(_), false) => return None,
+    };
+    attribute.description = wire.description.clone();
+    attribute.required = wire.required;
+    attribute.optional = wire.optional;
+    attribute.computed = wire.computed;
+    attribute.sensitive = wire.sensitive;
+    attribute.write_only = wire.write_only;
+    Some(attribute)
+}
+
+/// Reads the JSON form of a type.
+pub(super) fn type_of(json: &[u8]) -> Option<Type> {
+    Type::from_json(&serde_json::from_slice(json).ok()?).ok()
 }

@@ -23,7 +23,7 @@ impl Client {
             .max_encoding_message_size(LARGEST_MESSAGE);
         let ready = grpc.ready().await;
         ready.map_err(ClientError::Connect)?;
-        let answer = grpc.unary(Request::new(request), path, Bytes).await?;
+        let answer = grpc.unary(Request::new(request), path, RawBytes).await?;
         Ok(answer.into_inner())
     }
 }
@@ -48,24 +48,24 @@ pub fn field(number: u8, content: &[u8]) -> Vec<u8> {
 
 /// Passes bytes through.
 #[derive(Clone, Copy)]
-struct Bytes;
+pub struct RawBytes;
 
-impl Codec for Bytes {
+impl Codec for RawBytes {
     type Encode = Vec<u8>;
     type Decode = Vec<u8>;
-    type Encoder = Bytes;
-    type Decoder = Bytes;
+    type Encoder = RawBytes;
+    type Decoder = RawBytes;
 
-    fn encoder(&mut self) -> Bytes {
-        Bytes
+    fn encoder(&mut self) -> RawBytes {
+        RawBytes
     }
 
-    fn decoder(&mut self) -> Bytes {
-        Bytes
+    fn decoder(&mut self) -> RawBytes {
+        RawBytes
     }
 }
 
-impl Encoder for Bytes {
+impl Encoder for RawBytes {
     type Item = Vec<u8>;
     type Error = Status;
 
@@ -79,7 +79,7 @@ impl Encoder for Bytes {
     }
 }
 
-impl Decoder for Bytes {
+impl Decoder for RawBytes {
     type Item = Vec<u8>;
     type Error = Status;
 

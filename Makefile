@@ -6,13 +6,20 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/local/go/bin
 
 ACCEPTANCE = cargo run --quiet --package acceptance --
 
-.PHONY: check test demo soak bench scenarios prerequisites lab-up lab-down
+.PHONY: check fuzz test demo soak bench scenarios prerequisites lab-up lab-down
 
 # Formatting, lints and unit tests.
 check:
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	@cargo test --workspace --quiet
+
+# Ten million inputs for everything that decodes, some minutes of them; `make check` tries a few. A run says its seed, and
+# is repeated by it: make fuzz FUZZ_SEED=7 FUZZ_INPUTS=100000.
+FUZZ_INPUTS ?= 10000000
+FUZZ_SEED ?= $(shell date +%s)
+fuzz:
+	@FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) nice cargo test --release --package tfplugin --test fuzz --quiet -- --nocapture
 
 # Everything: the above, then every scenario. The last line counts all tests.
 test: prerequisites

@@ -27,7 +27,7 @@ impl Value {
     }
 
     /// The JSON form; `None` when something in it is unknown, which JSON has no word for. Fractions of more digits than
-    /// a binary fraction holds are rounded.
+    /// a binary fraction holds are rounded, and what is larger than any becomes the largest.
     pub fn to_json(&self) -> Option<Json> {
         let json = match self {
             Value::Unknown => return None,
@@ -57,7 +57,8 @@ fn number_to_json(number: &Number) -> Json {
         .as_i64()
         .map(Json::from)
         .or_else(|| number.as_u64().map(Json::from));
-    whole.unwrap_or_else(|| Json::from(number.as_f64()))
+    // JSON has no infinity: one would be written as null, and the number would be gone.
+    whole.unwrap_or_else(|| Json::from(number.as_f64().clamp(f64::MIN, f64::MAX)))
 }
 
 fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
@@ -193,6 +194,14 @@ mod tests {
                 value.as_number().map(ToString::to_string).as_deref(),
                 Some(digits)
             );
+        }
+    }
+
+    #[test]
+    fn a_number_beyond_all_binary_fractions_stays_a_number() {
+        for (digits, written) in [("2e866", f64::MAX), ("-1e400", f64::MIN), ("1e-400", 0.0)] {
+            let value = Value::Number(Number::parse(digits).expect("a number"));
+            assert_eq!(value.to_json(), Some(Json::from(written)), "{digits}");
         }
     }
 

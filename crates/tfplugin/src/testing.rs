@@ -6,6 +6,7 @@
 //! feature `testing`.
 
 mod client;
+pub mod codec;
 mod from_wire;
 mod identity;
 mod modern;

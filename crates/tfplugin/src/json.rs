@@ -17,7 +17,11 @@ use crate::{Number, PathStep, Type, Value};
 pub(crate) fn decode(text: &[u8], of: &Type) -> Result<Value, DecodeError> {
     let raw: &RawValue =
         serde_json::from_slice(text).map_err(|_| DecodeError::new("it is not JSON"))?;
-    read(raw, of, 0)
+    let place = Place {
+        depth: 0,
+        of_its_own_type: false,
+    };
+    read(raw, of, place)
 }
 
 impl Value {
@@ -61,8 +65,23 @@ fn number_to_json(number: &Number) -> Json {
     whole.unwrap_or_else(|| Json::from(number.as_f64().clamp(f64::MIN, f64::MAX)))
 }
 
-fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
-    let depth = deeper(depth)?;
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: usize,
+    /// Somewhere inside of a value that brought its type.
+    of_its_own_type: bool,
+}
+
+impl Place {
+    fn deeper(self) -> Result<Place, DecodeError> {
+        let depth = deeper(self.depth)?;
+        Ok(Place { depth, ..self })
+    }
+}
+
+fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
+    let place = place.deeper()?;
     let text = raw.get();
     if text == "null" {
         return Ok(Value::Null);
@@ -83,14 +102,14 @@ fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
             .map(|text| Value::String(normalise(text)))
             .map_err(|_| wrong()),
         Type::List(element) => Ok(Value::List(
-            read_elements(text, |_| Some(element), depth)?.ok_or_else(wrong)?,
+            read_elements(text, |_| Some(element), place)?.ok_or_else(wrong)?,
         )),
         Type::Set(element) => Ok(Value::Set(
-            read_elements(text, |_| Some(element), depth)?.ok_or_else(wrong)?,
+            read_elements(text, |_| Some(element), place)?.ok_or_else(wrong)?,
         )),
         Type::Tuple(types) => {
             let elements =
-                read_elements(text, |index| types.get(index), depth)?.ok_or_else(wrong)?;
+                read_elements(text, |index| types.get(index), place)?.ok_or_else(wrong)?;
             if elements.len() != types.len() {
                 let problem = format!(
                     "expected a tuple of {}, found {}",
@@ -105,7 +124,7 @@ fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
             let members: BTreeMap<String, &RawValue> =
                 serde_json::from_str(text).map_err(|_| wrong())?;
             let members = members.into_iter().map(|(key, raw)| {
-                let member = read(raw, element, depth)
+                let member = read(raw, element, place)
                     .map_err(|error| error.inside(|| PathStep::Key(key.clone())))?;
                 Ok((normalise(key), member))
             });
@@ -114,10 +133,20 @@ fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
         Type::Object(types) => {
             let members: BTreeMap<String, &RawValue> =
                 serde_json::from_str(text).map_err(|_| wrong())?;
+            // Type and value were written together, so nothing is missing. If it might be, a few bytes of type and a few
+            // of value could ask for as many attributes as the product of both.
+            if place.of_its_own_type && members.len() < types.len() {
+                let problem = format!(
+                    "expected an object with {} attributes, found {}",
+                    types.len(),
+                    members.len()
+                );
+                return Err(DecodeError::new(problem));
+            }
             let read_member = |(name, of): (&String, &Type)| {
                 let member = members
                     .get(name)
-                    .map_or(Ok(Value::Null), |raw| read(raw, of, depth));
+                    .map_or(Ok(Value::Null), |raw| read(raw, of, place));
                 let member =
                     member.map_err(|error| error.inside(|| PathStep::Attribute(name.clone())))?;
                 Ok((name.clone(), member))
@@ -126,7 +155,7 @@ fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
                 types.iter().map(read_member).collect::<Result<_, _>>()?,
             ))
         }
-        Type::Dynamic => read_dynamic(text, depth)?.ok_or_else(wrong),
+        Type::Dynamic => read_dynamic(text, place)?.ok_or_else(wrong),
     }
 }
 
@@ -134,20 +163,20 @@ fn read(raw: &RawValue, of: &Type, depth: usize) -> Result<Value, DecodeError> {
 fn read_elements<'t>(
     text: &str,
     type_of: impl Fn(usize) -> Option<&'t Type>,
-    depth: usize,
+    place: Place,
 ) -> Result<Option<Vec<Value>>, DecodeError> {
     let Ok(raws) = serde_json::from_str::<Vec<&RawValue>>(text) else {
         return Ok(None);
     };
     let elements = raws.into_iter().enumerate().map(|(index, raw)| {
         let of = type_of(index).ok_or_else(|| DecodeError::new("it has too many elements"))?;
-        read(raw, of, depth).map_err(|error| error.inside(|| PathStep::Index(index as i64)))
+        read(raw, of, place).map_err(|error| error.inside(|| PathStep::Index(index as i64)))
     });
     elements.collect::<Result<_, _>>().map(Some)
 }
 
 /// The pair of a type and a value, or `None` when it is none.
-fn read_dynamic(text: &str, depth: usize) -> Result<Option<Value>, DecodeError> {
+fn read_dynamic(text: &str, place: Place) -> Result<Option<Value>, DecodeError> {
     let Ok(pair) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
         return Ok(None);
     };
@@ -158,7 +187,11 @@ fn read_dynamic(text: &str, depth: usize) -> Result<Option<Value>, DecodeError> 
         .ok()
         .and_then(|json| Type::from_json(&json).ok());
     let of = of.ok_or_else(|| DecodeError::new("its description of a type describes none"))?;
-    let value = read(value, &of, depth)?;
+    let inside = Place {
+        of_its_own_type: true,
+        ..place
+    };
+    let value = read(value, &of, inside)?;
     Ok(Some(Value::Dynamic(Box::new(of), Box::new(value))))
 }
 
@@ -235,6 +268,14 @@ mod tests {
             value.to_json().map(|json| json.to_string()).as_deref(),
             Some(text)
         );
+    }
+
+    #[test]
+    fn a_value_that_brings_its_type_is_complete() {
+        let whole = r#"{"type":["object",{"a":"bool","b":"bool"}],"value":{"a":true,"b":null}}"#;
+        assert!(read_text(whole, &Type::Dynamic).is_ok());
+        let error = read_text(&whole.replace(r#","b":null"#, ""), &Type::Dynamic);
+        assert!(error.is_err_and(|error| error.contains("with 2 attributes, found 1")));
     }
 
     #[test]

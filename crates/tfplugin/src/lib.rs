@@ -59,6 +59,7 @@ mod kinds;
 pub mod log;
 mod msgpack;
 mod number;
+mod order;
 mod panics;
 mod path;
 mod plan;

@@ -10,6 +10,7 @@ use std::fmt;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use crate::order::Ordered;
 use crate::{Number, Type};
 
 /// A value of a configuration, a plan or a state.
@@ -160,68 +161,6 @@ impl Value {
             _ => None,
         }
     }
-
-    /// An order over all values, used to compare sets. It means nothing else.
-    fn compare(&self, other: &Value) -> Ordering {
-        match (self, other) {
-            (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
-            (Value::Number(left), Value::Number(right)) => left.cmp(right),
-            (Value::String(left), Value::String(right)) => left.cmp(right),
-            (Value::List(left), Value::List(right)) => compare_elements(left.iter(), right.iter()),
-            (Value::Set(left), Value::Set(right)) => {
-                compare_elements(in_order(left).into_iter(), in_order(right).into_iter())
-            }
-            (Value::Map(left) | Value::Object(left), Value::Map(right) | Value::Object(right)) => {
-                left.keys()
-                    .cmp(right.keys())
-                    .then_with(|| compare_elements(left.values(), right.values()))
-            }
-            (Value::Dynamic(left_type, left), Value::Dynamic(right_type, right)) => {
-                let types = || {
-                    left_type
-                        .to_json()
-                        .to_string()
-                        .cmp(&right_type.to_json().to_string())
-                };
-                left.compare(right).then_with(types)
-            }
-            _ => self.rank().cmp(&other.rank()),
-        }
-    }
-
-    fn rank(&self) -> u8 {
-        match self {
-            Value::Null => 0,
-            Value::Unknown => 1,
-            Value::Bool(_) => 2,
-            Value::Number(_) => 3,
-            Value::String(_) => 4,
-            Value::List(_) => 5,
-            Value::Set(_) => 6,
-            Value::Map(_) => 7,
-            // Which of the two it is, is the schema's to say; whoever builds one need not care.
-            Value::Object(_) => 7,
-            Value::Dynamic(..) => 8,
-        }
-    }
-}
-
-fn in_order(elements: &[Value]) -> Vec<&Value> {
-    let mut sorted: Vec<&Value> = elements.iter().collect();
-    sorted.sort_by(|left, right| left.compare(right));
-    sorted
-}
-
-fn compare_elements<'a>(
-    left: impl ExactSizeIterator<Item = &'a Value>,
-    right: impl ExactSizeIterator<Item = &'a Value>,
-) -> Ordering {
-    let lengths = left.len().cmp(&right.len());
-    let first_difference = left
-        .zip(right)
-        .map(|(left, right)| left.compare(right))
-        .find(|order| order.is_ne());
-    lengths.then(first_difference.unwrap_or(Ordering::Equal))
 }
 
 /// The text in normalisation form C. Almost every text already is, and is passed through.
@@ -234,7 +173,7 @@ pub(crate) fn normalise(text: String) -> String {
 
 impl PartialEq for Value {
     fn eq(&self, other: &Value) -> bool {
-        self.compare(other) == Ordering::Equal
+        Ordered::of(self).compare(&Ordered::of(other)) == Ordering::Equal
     }
 }
 

@@ -91,6 +91,7 @@ fn whatever_comes_is_read_or_refused() {
     eprintln!(
         "{novel} outcomes unlike each other; at most {memory} bytes and {slowest:.1?} for one input"
     );
+    eprintln!("the longest was {:.300}", report.slowest_input);
 }
 
 #[test]

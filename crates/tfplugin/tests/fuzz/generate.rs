@@ -27,6 +27,18 @@ pub(crate) fn a_type(rng: &mut Rng, depth: usize) -> Type {
     }
 }
 
+/// A set of sets of sets, each of two, as MessagePack: what is slow to compare, if anything is.
+pub(crate) fn bushy(rng: &mut Rng, levels: usize, out: &mut Vec<u8>) -> Type {
+    let leaves = 1usize << levels;
+    for leaf in 0..leaves {
+        // A level begins wherever its number of leaves divides the position.
+        let begins = (leaf | leaves).trailing_zeros() as usize;
+        out.extend(std::iter::repeat_n(0x92, begins));
+        out.push(rng.byte() & 1);
+    }
+    (0..levels).fold(Type::Number, |of, _| Type::set(of))
+}
+
 /// A value as MessagePack, with every length and number in any of its forms.
 pub(crate) fn msgpack(rng: &mut Rng, of: &Type, depth: usize, out: &mut Vec<u8>) {
     match rng.below(16) {

@@ -15,7 +15,7 @@ use crate::stored::{SHAPE, Thing, VERSION};
 
 /// Memory that a decoder may ask for in all, freed or not: some for itself, and some for each byte that it is given. The
 /// dearest byte is one of a binary fraction, which has up to 1074 digits behind the point and is nine bytes.
-const MEMORY_AT_ALL: usize = 64 << 10;
+const MEMORY_AT_ALL: usize = 8 << 10;
 const MEMORY_FOR_A_BYTE: usize = 1 << 10;
 
 /// Nothing of at most 4 KiB takes longer, on a busy machine and unoptimised either.

@@ -33,6 +33,8 @@ pub(crate) struct Report {
     pub(crate) memory: usize,
     /// The longest time that one input took.
     pub(crate) slowest: Duration,
+    /// Which one that was.
+    pub(crate) slowest_input: String,
     /// The time of the whole.
     pub(crate) time: Duration,
 }
@@ -63,7 +65,9 @@ pub(crate) fn run(seed: u64, inputs: u64, current: &File) -> Result<Report, Stri
             accepted
         }) += 1;
         report.memory = report.memory.max(outcome.memory);
-        report.slowest = report.slowest.max(outcome.time);
+        if outcome.time > report.slowest {
+            (report.slowest, report.slowest_input) = (outcome.time, input.to_line());
+        }
         if seen.len() < 1 << 20 && seen.insert(signature(&input, &outcome)) {
             report.novel += 1;
             // Large ones cost time, and say little that a small one does not.
@@ -137,6 +141,11 @@ fn fresh(rng: &mut Rng) -> Input {
         _ => Type::Dynamic,
     };
     let mut bytes = Vec::new();
+    if target == Target::Msgpack && rng.one_in(100) {
+        let levels = 1 + rng.below(10);
+        let of = generate::bushy(rng, levels, &mut bytes);
+        return Input { target, of, bytes };
+    }
     match target {
         _ if rng.one_in(30) => bytes.extend((0..rng.small(200)).map(|_| rng.byte())),
         Target::Msgpack => generate::msgpack(rng, &of, 4, &mut bytes),

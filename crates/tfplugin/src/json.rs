@@ -4,12 +4,13 @@
 //! tree of JSON values. States may be older than the schema: attributes that the schema lacks are ignored, those that
 //! the text lacks are null. Before this file stand `wire/dynamic.rs` and `upgrade.rs`.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use crate::decode::{DecodeError, deeper};
+use crate::decode::{DecodeError, Place};
 use crate::value::normalise;
 use crate::{Number, PathStep, Type, Value};
 
@@ -17,11 +18,8 @@ use crate::{Number, PathStep, Type, Value};
 pub(crate) fn decode(text: &[u8], of: &Type) -> Result<Value, DecodeError> {
     let raw: &RawValue =
         serde_json::from_slice(text).map_err(|_| DecodeError::new("it is not JSON"))?;
-    let place = Place {
-        depth: 0,
-        of_its_own_type: false,
-    };
-    read(raw, of, place)
+    let values = Cell::new(0);
+    read(raw, of, TypeOf::TheSchema, Place::outermost(&values))
 }
 
 impl Value {
@@ -65,23 +63,16 @@ fn number_to_json(number: &Number) -> Json {
     whole.unwrap_or_else(|| Json::from(number.as_f64().clamp(f64::MIN, f64::MAX)))
 }
 
-/// Where a value stands.
-#[derive(Clone, Copy)]
-struct Place {
-    depth: usize,
-    /// Somewhere inside of a value that brought its type.
-    of_its_own_type: bool,
+/// Whose word it is that a value has this type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TypeOf {
+    TheSchema,
+    /// Its own: it stands somewhere inside of a value that brought its type.
+    TheValue,
 }
 
-impl Place {
-    fn deeper(self) -> Result<Place, DecodeError> {
-        let depth = deeper(self.depth)?;
-        Ok(Place { depth, ..self })
-    }
-}
-
-fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
-    let place = place.deeper()?;
+fn read(raw: &RawValue, of: &Type, by: TypeOf, place: Place<'_>) -> Result<Value, DecodeError> {
+    let place = place.next()?;
     let text = raw.get();
     if text == "null" {
         return Ok(Value::Null);
@@ -102,14 +93,14 @@ fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
             .map(|text| Value::String(normalise(text)))
             .map_err(|_| wrong()),
         Type::List(element) => Ok(Value::List(
-            read_elements(text, |_| Some(element), place)?.ok_or_else(wrong)?,
+            read_elements(text, |_| Some(element), by, place)?.ok_or_else(wrong)?,
         )),
         Type::Set(element) => Ok(Value::Set(
-            read_elements(text, |_| Some(element), place)?.ok_or_else(wrong)?,
+            read_elements(text, |_| Some(element), by, place)?.ok_or_else(wrong)?,
         )),
         Type::Tuple(types) => {
             let elements =
-                read_elements(text, |index| types.get(index), place)?.ok_or_else(wrong)?;
+                read_elements(text, |index| types.get(index), by, place)?.ok_or_else(wrong)?;
             if elements.len() != types.len() {
                 let problem = format!(
                     "expected a tuple of {}, found {}",
@@ -124,7 +115,7 @@ fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
             let members: BTreeMap<String, &RawValue> =
                 serde_json::from_str(text).map_err(|_| wrong())?;
             let members = members.into_iter().map(|(key, raw)| {
-                let member = read(raw, element, place)
+                let member = read(raw, element, by, place)
                     .map_err(|error| error.inside(|| PathStep::Key(key.clone())))?;
                 Ok((normalise(key), member))
             });
@@ -135,7 +126,7 @@ fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
                 serde_json::from_str(text).map_err(|_| wrong())?;
             // Type and value were written together, so nothing is missing. If it might be, a few bytes of type and a few
             // of value could ask for as many attributes as the product of both.
-            if place.of_its_own_type && members.len() < types.len() {
+            if by == TypeOf::TheValue && members.len() < types.len() {
                 let problem = format!(
                     "expected an object with {} attributes, found {}",
                     types.len(),
@@ -146,7 +137,7 @@ fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
             let read_member = |(name, of): (&String, &Type)| {
                 let member = members
                     .get(name)
-                    .map_or(Ok(Value::Null), |raw| read(raw, of, place));
+                    .map_or(Ok(Value::Null), |raw| read(raw, of, by, place));
                 let member =
                     member.map_err(|error| error.inside(|| PathStep::Attribute(name.clone())))?;
                 Ok((name.clone(), member))
@@ -163,20 +154,21 @@ fn read(raw: &RawValue, of: &Type, place: Place) -> Result<Value, DecodeError> {
 fn read_elements<'t>(
     text: &str,
     type_of: impl Fn(usize) -> Option<&'t Type>,
-    place: Place,
+    by: TypeOf,
+    place: Place<'_>,
 ) -> Result<Option<Vec<Value>>, DecodeError> {
     let Ok(raws) = serde_json::from_str::<Vec<&RawValue>>(text) else {
         return Ok(None);
     };
     let elements = raws.into_iter().enumerate().map(|(index, raw)| {
         let of = type_of(index).ok_or_else(|| DecodeError::new("it has too many elements"))?;
-        read(raw, of, place).map_err(|error| error.inside(|| PathStep::Index(index as i64)))
+        read(raw, of, by, place).map_err(|error| error.inside(|| PathStep::Index(index as i64)))
     });
     elements.collect::<Result<_, _>>().map(Some)
 }
 
 /// The pair of a type and a value, or `None` when it is none.
-fn read_dynamic(text: &str, place: Place) -> Result<Option<Value>, DecodeError> {
+fn read_dynamic(text: &str, place: Place<'_>) -> Result<Option<Value>, DecodeError> {
     let Ok(pair) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
         return Ok(None);
     };
@@ -187,11 +179,7 @@ fn read_dynamic(text: &str, place: Place) -> Result<Option<Value>, DecodeError> 
         .ok()
         .and_then(|json| Type::from_json(&json).ok());
     let of = of.ok_or_else(|| DecodeError::new("its description of a type describes none"))?;
-    let inside = Place {
-        of_its_own_type: true,
-        ..place
-    };
-    let value = read(value, &of, inside)?;
+    let value = read(value, &of, TypeOf::TheValue, place)?;
     Ok(Some(Value::Dynamic(Box::new(of), Box::new(value))))
 }
 
@@ -276,6 +264,13 @@ mod tests {
         assert!(read_text(whole, &Type::Dynamic).is_ok());
         let error = read_text(&whole.replace(r#","b":null"#, ""), &Type::Dynamic);
         assert!(error.is_err_and(|error| error.contains("with 2 attributes, found 1")));
+    }
+
+    #[test]
+    fn a_value_of_too_many_is_refused() {
+        let text = format!("[{}0]", "0,".repeat(crate::decode::MAXIMUM_VALUES));
+        let error = read_text(&text, &Type::list(Type::Number));
+        assert!(error.is_err_and(|error| error.contains("more than 1048576 values")));
     }
 
     #[test]

@@ -5,16 +5,18 @@
 //! may be believed. The conventions are the host's: extension types are unknown values, whatever is in them; a value of
 //! dynamic type is a pair of its type's JSON and itself; objects hold exactly their attributes.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::decode::{DecodeError, deeper};
+use crate::decode::{DecodeError, Place};
 use crate::value::normalise;
 use crate::{Number, PathStep, Type, Value};
 
 /// Decodes a value that fills the bytes to the last.
 pub(crate) fn decode(bytes: &[u8], of: &Type) -> Result<Value, DecodeError> {
     let mut reader = Reader { rest: bytes };
-    let value = reader.value(of, 0)?;
+    let values = Cell::new(0);
+    let value = reader.value(of, Place::outermost(&values))?;
     if !reader.rest.is_empty() {
         return Err(DecodeError::new("bytes follow behind its end"));
     }
@@ -62,8 +64,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn value(&mut self, of: &Type, depth: usize) -> Result<Value, DecodeError> {
-        let depth = deeper(depth)?;
+    fn value(&mut self, of: &Type, place: Place<'_>) -> Result<Value, DecodeError> {
+        let place = place.next()?;
         match (of, self.item()?) {
             (_, Item::Nil) => Ok(Value::Null),
             (_, Item::Extension(length)) => {
@@ -85,23 +87,23 @@ impl<'a> Reader<'a> {
             (Type::List(element), Item::Array(length)) => Ok(Value::List(self.elements(
                 length,
                 |_| Some(element),
-                depth,
+                place,
             )?)),
             (Type::Set(element), Item::Array(length)) => Ok(Value::Set(self.elements(
                 length,
                 |_| Some(element),
-                depth,
+                place,
             )?)),
             (Type::Tuple(types), Item::Array(length)) if length == types.len() => Ok(Value::List(
-                self.elements(length, |index| types.get(index), depth)?,
+                self.elements(length, |index| types.get(index), place)?,
             )),
             (Type::Map(element), Item::Map(length)) => {
-                Ok(Value::Map(self.map(length, element, depth)?))
+                Ok(Value::Map(self.map(length, element, place)?))
             }
             (Type::Object(types), Item::Map(length)) => {
-                Ok(Value::Object(self.object(length, types, depth)?))
+                Ok(Value::Object(self.object(length, types, place)?))
             }
-            (Type::Dynamic, Item::Array(2)) => self.dynamic(depth),
+            (Type::Dynamic, Item::Array(2)) => self.dynamic(place),
             (_, item) => Err(DecodeError::new(format!(
                 "expected {}, found {}",
                 of.noun(),
@@ -114,13 +116,13 @@ impl<'a> Reader<'a> {
         &mut self,
         length: usize,
         type_of: impl Fn(usize) -> Option<&'t Type>,
-        depth: usize,
+        place: Place<'_>,
     ) -> Result<Vec<Value>, DecodeError> {
         // The length is only a claim, so nothing is reserved for it. An array that is too short ends in an error.
         let mut elements = Vec::new();
         for index in 0..length {
             let of = type_of(index).ok_or_else(|| DecodeError::new("it has too many elements"))?;
-            let element = self.value(of, depth);
+            let element = self.value(of, place);
             elements.push(element.map_err(|error| error.inside(|| PathStep::Index(index as i64)))?);
         }
         Ok(elements)
@@ -130,13 +132,13 @@ impl<'a> Reader<'a> {
         &mut self,
         length: usize,
         element: &Type,
-        depth: usize,
+        place: Place<'_>,
     ) -> Result<BTreeMap<String, Value>, DecodeError> {
         let mut members = BTreeMap::new();
         for _ in 0..length {
             let key = normalise(self.key()?.to_owned());
             let member = self
-                .value(element, depth)
+                .value(element, place)
                 .map_err(|error| error.inside(|| PathStep::Key(key.clone())))?;
             members.insert(key, member);
         }
@@ -147,7 +149,7 @@ impl<'a> Reader<'a> {
         &mut self,
         length: usize,
         types: &BTreeMap<String, Type>,
-        depth: usize,
+        place: Place<'_>,
     ) -> Result<BTreeMap<String, Value>, DecodeError> {
         let mut members = BTreeMap::new();
         for _ in 0..length {
@@ -156,7 +158,7 @@ impl<'a> Reader<'a> {
             let of = types
                 .get(name)
                 .ok_or_else(|| DecodeError::new("there is no such attribute").inside(at))?;
-            let member = self.value(of, depth).map_err(|error| error.inside(at))?;
+            let member = self.value(of, place).map_err(|error| error.inside(at))?;
             members.insert(name.to_owned(), member);
         }
         if members.len() != types.len() {
@@ -171,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The pair of a type and a value; its two elements are still to be read.
-    fn dynamic(&mut self, depth: usize) -> Result<Value, DecodeError> {
+    fn dynamic(&mut self, place: Place<'_>) -> Result<Value, DecodeError> {
         let description = match self.item()? {
             Item::Binary(length) | Item::Text(length) => self.take(length)?,
             item => {
@@ -185,7 +187,7 @@ impl<'a> Reader<'a> {
             .ok()
             .and_then(|json| Type::from_json(&json).ok())
             .ok_or_else(|| DecodeError::new("its description of a type describes none"))?;
-        let value = self.value(&of, depth)?;
+        let value = self.value(&of, place)?;
         Ok(Value::Dynamic(Box::new(of), Box::new(value)))
     }
 

@@ -154,6 +154,14 @@ fn a_deep_value_is_refused_and_not_followed() {
     );
 }
 
+#[test]
+fn a_value_of_too_many_is_refused() {
+    let mut bytes = vec![0xdd, 0xff, 0xff, 0xff, 0xff];
+    bytes.resize(2 << 20, 0xc0);
+    let error = decode(&bytes, &Type::list(Type::Bool)).expect_err("an error");
+    assert_eq!(error.problem, "it holds more than 1048576 values");
+}
+
 /// A type with a value of it.
 fn typed_value() -> impl Strategy<Value = (Type, Value)> {
     let leaf = prop_oneof![

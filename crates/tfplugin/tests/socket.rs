@@ -14,6 +14,8 @@ mod ending;
 mod faults;
 #[path = "socket/modern.rs"]
 mod modern;
+#[path = "socket/moments.rs"]
+mod moments;
 #[path = "socket/walk.rs"]
 mod walk;
 

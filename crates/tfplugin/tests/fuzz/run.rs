@@ -141,7 +141,7 @@ fn fresh(rng: &mut Rng) -> Input {
         _ => Type::Dynamic,
     };
     let mut bytes = Vec::new();
-    if target == Target::Msgpack && rng.one_in(100) {
+    if target == Target::Msgpack && rng.one_in(1_000) {
         let levels = 1 + rng.below(10);
         let of = generate::bushy(rng, levels, &mut bytes);
         return Input { target, of, bytes };

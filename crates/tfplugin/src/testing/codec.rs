@@ -39,8 +39,8 @@ pub fn upgrade(
     schema: &Schema,
     version: i64,
     stored: &[u8],
-) -> Result<Value, Box<Diagnostic>> {
-    Ok(upgrade::upgrade(resource, schema, version, stored)?)
+) -> Result<Value, Diagnostic> {
+    upgrade::upgrade(resource, schema, version, stored)
 }
 
 /// A path as the other side of the wire reads it.

@@ -117,7 +117,7 @@ fn state(version: i64, bytes: &[u8]) -> Result<Decoded, String> {
 }
 
 /// What the user is told. The place is where everything else is, so it has to survive the wire.
-fn told(diagnostic: Box<tfplugin::Diagnostic>) -> String {
+fn told(diagnostic: tfplugin::Diagnostic) -> String {
     let path = diagnostic.path.unwrap_or_default();
     assert_eq!(codec::path_over_the_wire(&path), path);
     diagnostic.detail

@@ -27,6 +27,19 @@ pub(crate) fn a_type(rng: &mut Rng, depth: usize) -> Type {
     }
 }
 
+/// One value in another and so on, about as deep as may be: its type, and it as MessagePack and as JSON.
+pub(crate) fn deep(rng: &mut Rng) -> (Type, Vec<u8>, Vec<u8>) {
+    let levels = 90 + rng.below(20);
+    let of = (0..levels).fold(Type::Number, |of, _| match rng.below(3) {
+        0 => Type::list(of),
+        1 => Type::set(of),
+        _ => Type::Tuple(vec![of]),
+    });
+    let packed = [vec![0x91; levels], vec![7]].concat();
+    let text = format!("{}7{}", "[".repeat(levels), "]".repeat(levels));
+    (of, packed, text.into_bytes())
+}
+
 /// A set of sets of sets, each of two, as MessagePack: what is slow to compare, if anything is.
 pub(crate) fn bushy(rng: &mut Rng, levels: usize, out: &mut Vec<u8>) -> Type {
     let leaves = 1usize << levels;
@@ -79,7 +92,7 @@ pub(crate) fn msgpack(rng: &mut Rng, of: &Type, depth: usize, out: &mut Vec<u8>)
             }
         }
         Type::Dynamic => {
-            let own = own_type(rng, depth);
+            let own = a_type(rng, depth.saturating_sub(1));
             let description = own.to_json().to_string();
             header(rng, 2, 0x90, 16, &[0xdc, 0xdd], out);
             match rng.below(3) {
@@ -102,19 +115,6 @@ pub(crate) fn msgpack(rng: &mut Rng, of: &Type, depth: usize, out: &mut Vec<u8>)
 /// How many elements: none any more when there is enough already, for what goes wrong goes wrong in little.
 fn some(rng: &mut Rng, written: usize) -> usize {
     if written > 200 { 0 } else { rng.small(20) }
-}
-
-/// The type that a dynamic value brings. Now and then it is one at the limit of what may be nested.
-fn own_type(rng: &mut Rng, depth: usize) -> Type {
-    if rng.one_in(200) {
-        let levels = 90 + rng.below(40);
-        return (0..levels).fold(Type::Number, |of, _| match rng.below(3) {
-            0 => Type::list(of),
-            1 => Type::set(of),
-            _ => Type::Tuple(vec![of]),
-        });
-    }
-    a_type(rng, depth.saturating_sub(1))
 }
 
 fn unknown(rng: &mut Rng, out: &mut Vec<u8>) {
@@ -240,7 +240,7 @@ pub(crate) fn json(rng: &mut Rng, of: &Type, depth: usize, out: &mut String) {
             );
         }
         Type::Dynamic => {
-            let own = own_type(rng, depth);
+            let own = a_type(rng, depth.saturating_sub(1));
             out.push_str(&format!(r#"{{"type":{},"value":"#, own.to_json()));
             json(rng, &own, depth.saturating_sub(1), out);
             out.push('}');

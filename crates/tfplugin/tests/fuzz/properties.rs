@@ -21,6 +21,9 @@ const MEMORY_FOR_A_BYTE: usize = 1 << 10;
 /// Nothing of at most 4 KiB takes longer, on a busy machine and unoptimised either.
 const LONGEST_TIME: Duration = Duration::from_secs(2);
 
+/// How deep values may be nested: what compares, shows and drops them goes down as deep.
+const DEEPEST: usize = 100;
+
 /// What came of an input, and what it cost.
 pub(crate) struct Outcome {
     /// The error, or `None` when the bytes were accepted.
@@ -161,6 +164,9 @@ fn accepted(input: &Input, value: &Value, of: &Type) -> Result<u64, String> {
     if matches!(input.target, Target::Stored | Target::Older) && !value.attr("secret").is_null() {
         return Err("a write-only value was stored".to_owned());
     }
+    if depth(value) > DEEPEST {
+        return Err(format!("it is nested {} levels deep", depth(value)));
+    }
     if let Value::Number(number) = value {
         of_a_number(number)?;
     }
@@ -240,6 +246,28 @@ fn shape(value: &Value) -> u64 {
     }
 }
 
+/// What stands right inside of a value.
+fn within(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Dynamic(_, value) => vec![value],
+        _ => {
+            let elements = value.as_list().unwrap_or_default().iter();
+            let members = value.as_map().into_iter();
+            elements
+                .chain(members.flat_map(|members| members.values()))
+                .collect()
+        }
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    1 + within(value)
+        .into_iter()
+        .map(depth)
+        .max()
+        .unwrap_or_default()
+}
+
 /// Which kinds stand how deep, and no more: with lengths in it almost every value would be new.
 fn outline(value: &Value, depth: u32) -> u64 {
     let kind = match value {
@@ -253,21 +281,7 @@ fn outline(value: &Value, depth: u32) -> u64 {
         Value::Map(_) | Value::Object(_) => 7,
         Value::Dynamic(..) => 8,
     };
-    let within: Vec<&Value> = match value {
-        Value::Dynamic(_, value) => vec![value],
-        _ => value
-            .as_list()
-            .unwrap_or_default()
-            .iter()
-            .chain(
-                value
-                    .as_map()
-                    .into_iter()
-                    .flat_map(|members| members.values()),
-            )
-            .collect(),
-    };
-    let inner = within
+    let inner = within(value)
         .into_iter()
         .map(|value| outline(value, (depth + 1).min(5)));
     inner.fold(1 << (kind + depth * 9), |all, one| all | one)
@@ -277,15 +291,7 @@ fn outline(value: &Value, depth: u32) -> u64 {
 fn whole_numbers(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_i64().is_some() || number.as_u64().is_some(),
-        Value::Dynamic(_, value) => whole_numbers(value),
-        _ => {
-            let elements = value.as_list().unwrap_or_default().iter();
-            let members = value
-                .as_map()
-                .into_iter()
-                .flat_map(|members| members.values());
-            elements.chain(members).all(whole_numbers)
-        }
+        _ => within(value).into_iter().all(whole_numbers),
     }
 }
 

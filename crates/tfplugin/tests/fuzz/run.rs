@@ -141,6 +141,15 @@ fn fresh(rng: &mut Rng) -> Input {
         _ => Type::Dynamic,
     };
     let mut bytes = Vec::new();
+    if target.takes_type() && rng.one_in(100) {
+        let (of, packed, text) = generate::deep(rng);
+        let bytes = if target == Target::Msgpack {
+            packed
+        } else {
+            text
+        };
+        return Input { target, of, bytes };
+    }
     if target == Target::Msgpack && rng.one_in(1_000) {
         let levels = 1 + rng.below(10);
         let of = generate::bushy(rng, levels, &mut bytes);

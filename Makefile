@@ -1,12 +1,13 @@
-# What there is to do with this repository. `make` needs no root, no Incus and no network (once dependencies are there);
-# everything below it runs on real Incus and wants a Debian 12 machine and root, and installs what it needs from Debian.
+# What there is to do with this repository. `make`, docs, install and release need no root, no Incus and no network (once
+# dependencies are there); everything else runs on real Incus and wants a Debian 12 machine and root, and installs what it
+# needs from Debian.
 
 # rustup and Go put themselves where a bare root shell does not look.
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/local/go/bin
 
 ACCEPTANCE = cargo run --quiet --package acceptance --
 
-.PHONY: check fuzz test demo soak bench scenarios prerequisites lab-up lab-down
+.PHONY: check fuzz test demo soak bench scenarios prerequisites lab-up lab-down docs install release
 
 # Formatting, lints and unit tests.
 check:
@@ -25,7 +26,19 @@ fuzz:
 		$(FUZZ_OPTIMISED:%=--config profile.dev.package.%.opt-level=3) \
 		--package tfplugin --test fuzz --quiet -- --nocapture
 
-# Everything: the above, then every scenario. The last line counts all tests.
+# The pages in docs/ that are made from the schemas and the examples; `check` fails when they are stale.
+docs:
+	@UPDATE_DOCS=1 cargo test --package terraform-provider-homelab --quiet pages_are_generated_from_the_schemas
+
+# The provider, where `tofu init` looks before it asks a registry: ~/.terraform.d/plugins, or PLUGINS=folder.
+install:
+	@PLUGINS="$(PLUGINS)" PREBUILT="$(PREBUILT)" ./packaging/install
+
+# What the registries take, into dist/: make release VERSION=x.y.z [TARGETS="linux_amd64 …"] [SIGNING_KEY=…].
+release:
+	@VERSION="$(VERSION)" TARGETS="$(TARGETS)" SIGNING_KEY="$(SIGNING_KEY)" PREBUILT="$(PREBUILT)" ./packaging/release
+
+# Everything: formatting, lints and unit tests, then every scenario. The last line counts all tests.
 test: prerequisites
 	@$(ACCEPTANCE) test
 

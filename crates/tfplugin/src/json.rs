@@ -28,8 +28,8 @@ impl Value {
         decode(json.to_string().as_bytes(), of)
     }
 
-    /// The JSON form; `None` when something in it is unknown, which JSON has no word for. Fractions of more digits than
-    /// a binary fraction holds are rounded, and what is larger than any becomes the largest.
+    /// The JSON form; `None` when something in it is unknown, which JSON has no word for. A number that JSON's readers
+    /// would round is a text, which [`Value::from_json`] reads as the same number.
     pub fn to_json(&self) -> Option<Json> {
         let json = match self {
             Value::Unknown => return None,
@@ -59,8 +59,15 @@ fn number_to_json(number: &Number) -> Json {
         .as_i64()
         .map(Json::from)
         .or_else(|| number.as_u64().map(Json::from));
-    // JSON has no infinity: one would be written as null, and the number would be gone.
-    whole.unwrap_or_else(|| Json::from(number.as_f64().clamp(f64::MIN, f64::MAX)))
+    whole.unwrap_or_else(|| {
+        let nearest = Json::from(number.as_f64());
+        let exact = Number::parse(&nearest.to_string()).is_ok_and(|read| read == *number);
+        if exact {
+            nearest
+        } else {
+            Json::from(number.as_str())
+        }
+    })
 }
 
 /// Whose word it is that a value has this type.
@@ -219,10 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn a_number_beyond_all_binary_fractions_stays_a_number() {
-        for (digits, written) in [("2e866", f64::MAX), ("-1e400", f64::MIN), ("1e-400", 0.0)] {
-            let value = Value::Number(Number::parse(digits).expect("a number"));
-            assert_eq!(value.to_json(), Some(Json::from(written)), "{digits}");
+    fn a_number_that_readers_would_round_is_written_as_a_text() {
+        for (digits, written) in [
+            ("7", "7"),
+            ("0.1", "0.1"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("18446744073709551616", r#""18446744073709551616""#),
+            ("0.12345678901234567890", r#""0.12345678901234567890""#),
+            ("1e400", r#""1e400""#),
+        ] {
+            let number = read_text(digits, &Type::Number).expect("a number");
+            let json = number.to_json().expect("a known value");
+            assert_eq!(json.to_string(), written);
+            assert_eq!(Value::from_json(&json, &Type::Number), Ok(number));
         }
     }
 

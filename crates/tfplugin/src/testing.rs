@@ -7,6 +7,7 @@
 
 mod client;
 pub mod codec;
+mod conformance;
 mod from_wire;
 mod identity;
 mod modern;
@@ -15,10 +16,11 @@ mod proposed;
 mod raw;
 
 pub use client::{Client, ClientError};
+pub use conformance::{Conformance, Failure, Finding, Report, Rule, Tally, Walk};
 pub use identity::HostIdentity;
 pub use process::{Ended, Host, HostError, Launch};
 pub use proposed::proposed_new_state;
-pub use raw::field;
+pub use raw::{RawBytes, field};
 
 pub use crate::apply::ApplyRequest;
 pub use crate::planning::{PlanRequest, Planned};

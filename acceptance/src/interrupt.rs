@@ -1,6 +1,7 @@
 //! Ctrl-C and its like: everything that this process set up is taken down before it ends.
 //!
-//! `main.rs` starts the listener once. A kill that cannot be listened to is covered by the guard (`lab/guard.rs`).
+//! `main.rs` starts the listener once. A terminal that goes away is not listened to: it ends the process, unless the
+//! user asked for the opposite with nohup. A kill that cannot be listened to is covered by the guard (`lab/guard.rs`).
 
 use std::sync::Mutex;
 use std::thread;
@@ -38,24 +39,20 @@ impl Drop for Running {
     }
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP take everything down and end this process with exit code 130.
+/// From now on SIGINT and SIGTERM take everything down and end this process with exit code 130.
 pub fn listen() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("starting to listen")?;
-    let (mut interrupt, mut terminate, mut hang_up) = {
+    let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();
         let on = |kind| signal(kind).context("listening for signals");
-        (
-            on(SignalKind::interrupt())?,
-            on(SignalKind::terminate())?,
-            on(SignalKind::hangup())?,
-        )
+        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?)
     };
     thread::spawn(move || {
         runtime.block_on(async {
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {}, _ = hang_up.recv() => {} }
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {}, }
         });
         let children = RUNNING
             .lock()

@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::data_sources::ClusterSource;
 use crate::ephemeral::Keypair;
 use crate::functions;
-use crate::resources::{App, Network};
+use crate::resources::{App, Instance, Network};
 use crate::session::{Configured, NoCluster, Session};
 
 /// The provider.
@@ -32,7 +32,7 @@ impl Provider for Homelab {
             0,
             "Keeps a fleet of machines and the apps on them: addresses, and health-gated blue-green rollouts on Incus.\n\n\
              Each attribute can also be given by an environment variable, `HOMELAB_` and its name in capitals; lists are \
-             separated by commas. Networks, functions and key pairs need no provider configuration and no cluster. No \
+             separated by commas. Networks, machines, functions and key pairs need no provider configuration and no cluster. No \
              proxy of the environment is ever used to reach a member.",
         )
         .attributes([
@@ -98,6 +98,7 @@ impl Provider for Homelab {
     fn resources(&self) -> Vec<(&'static str, Arc<dyn Resource>)> {
         vec![
             ("homelab_network", Arc::new(Network)),
+            ("homelab_instance", Arc::new(Instance)),
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
     }

@@ -22,7 +22,7 @@ fn conformance(folder: &tempfile::TempDir) -> Conformance {
         "endpoints.*",
         [nobody.as_str(), "unix:///a.socket"],
     );
-    app(network(run))
+    app(instance(network(run)))
 }
 
 fn network(run: Conformance) -> Conformance {
@@ -39,6 +39,30 @@ fn network(run: Conformance) -> Conformance {
         .hint(name, "static_range", ranges)
         .hint(name, "claims.*", claims)
         .keys(name, "claims", ["node-a", "node-b", "node-c", "nas"])
+}
+
+fn instance(run: Conformance) -> Conformance {
+    let name = "homelab_instance";
+    run.always(name, ["network", "address"])
+        .hint(name, "name", ["a", "node-b"])
+        .hint(
+            name,
+            "mac",
+            ["52:54:00:00:00:0a", "52-54-00-00-00-0A", "525400000001"],
+        )
+        .hint(name, "network.name", ["lan", "dmz"])
+        .hint(name, "network.cidr", ["10.0.0.0/24", "10.0.0.0/16"])
+        .hint(name, "network.gateway", ["10.0.0.1"])
+        .hint(name, "network.dns.*", ["10.0.0.1", "1.1.1.1"])
+        .hint(name, "address", ["10.0.0.10", "10.0.0.11"])
+        .hint(name, "role", ["bootstrap", "join"])
+        .hint(name, "os", ["incusos"])
+        .hint(name, "security.tpm", [Value::from(true)])
+        .hint(name, "install_disk.id", ["nvme-eui.00", "ata-WDC"])
+        .hint(name, "install_disk.bus", ["nvme", "scsi"])
+        .hint(name, "install_disk.min_size", ["100GB", "50GiB"])
+        .hint(name, "install_disk.max_size", ["2TB", "1TiB"])
+        .hint(name, "install_disk.sort_order", ["smallest", "largest"])
 }
 
 fn app(run: Conformance) -> Conformance {

@@ -19,6 +19,7 @@ pub mod network;
 pub mod given;
 pub mod moment;
 
+pub mod machine;
 pub mod membership;
 
 pub mod app;

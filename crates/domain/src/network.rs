@@ -21,7 +21,7 @@ use crate::issue::Issue;
 mod assign;
 mod check;
 mod model;
-mod subnet;
+pub(crate) mod subnet;
 
 /// What the user declares of a network, as text. Nothing of it is checked yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -218,8 +218,9 @@ pub struct Imported {
 }
 
 debug_without_private! {
-    CreateRequest { config, planned }
-    UpdateRequest { config, prior, planned }
+    // The configuration holds write-only values, which are nowhere else, and so must not get into a log either.
+    CreateRequest { planned }
+    UpdateRequest { prior, planned }
     DeleteRequest { prior }
     ReadRequest { current }
     Applied { state, diagnostics }

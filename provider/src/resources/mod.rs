@@ -2,9 +2,11 @@
 //! tests. Whoever has read one knows where everything is in the next.
 
 mod app;
+mod instance;
 mod network;
 
 pub(crate) use app::App;
+pub(crate) use instance::Instance;
 pub(crate) use network::Network;
 
 #[cfg(test)]

@@ -15,21 +15,21 @@ const LONGEST_PREFIX: u8 = 30;
 
 /// An IPv4 network; its address has no host bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Subnet {
+pub(crate) struct Subnet {
     network: Ipv4Addr,
     prefix_length: u8,
 }
 
 /// Addresses from `first` to `last`, both included; `first` is not above `last`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
-    pub(super) first: Ipv4Addr,
-    pub(super) last: Ipv4Addr,
+pub(crate) struct Range {
+    pub(crate) first: Ipv4Addr,
+    pub(crate) last: Ipv4Addr,
 }
 
 /// Why a text is no address, subnet or range. The message continues a quotation of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Error {
+pub(crate) enum Error {
     #[error("is not an IPv4 address")]
     NotAnAddress,
     #[error("is IPv6, and machines get IPv4 addresses only")]
@@ -53,7 +53,7 @@ pub(super) enum Error {
 }
 
 /// Reads an IPv4 address.
-pub(super) fn parse_address(text: &str) -> Result<Ipv4Addr, Error> {
+pub(crate) fn parse_address(text: &str) -> Result<Ipv4Addr, Error> {
     text.parse().map_err(|_| {
         if text.parse::<Ipv6Addr>().is_ok() {
             Error::Ipv6
@@ -64,7 +64,7 @@ pub(super) fn parse_address(text: &str) -> Result<Ipv4Addr, Error> {
 }
 
 impl Subnet {
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let Some((address, prefix)) = text.split_once('/') else {
             parse_address(text)?;
             return Err(Error::MissingPrefix);
@@ -85,15 +85,15 @@ impl Subnet {
         }
     }
 
-    pub(super) fn contains(self, address: Ipv4Addr) -> bool {
+    pub(crate) fn contains(self, address: Ipv4Addr) -> bool {
         address.to_bits() & mask(self.prefix_length) == self.network.to_bits()
     }
 
-    pub(super) fn network(self) -> Ipv4Addr {
+    pub(crate) fn network(self) -> Ipv4Addr {
         self.network
     }
 
-    pub(super) fn broadcast(self) -> Ipv4Addr {
+    pub(crate) fn broadcast(self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.network.to_bits() | !mask(self.prefix_length))
     }
 
@@ -124,7 +124,7 @@ fn mask(prefix_length: u8) -> u32 {
 }
 
 impl Range {
-    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let (first, last) = text.split_once('-').ok_or(Error::NotARange)?;
         let either = |text| match parse_address(text) {
             Err(Error::NotAnAddress) => Err(Error::NotARange),
@@ -141,7 +141,7 @@ impl Range {
         Ok(Self { first, last })
     }
 
-    pub(super) fn contains(self, address: Ipv4Addr) -> bool {
+    pub(crate) fn contains(self, address: Ipv4Addr) -> bool {
         (self.first..=self.last).contains(&address)
     }
 

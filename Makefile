@@ -1,6 +1,6 @@
-# What there is to do with this repository. `make`, docs, install and release need no root, no Incus and no network (once
-# dependencies are there); everything else runs on real Incus and wants a Debian 12 machine and root, and installs what it
-# needs from Debian.
+# What there is to do with this repository. `make`, fuzz, docs, install and release need no root, no Incus and no network
+# (once dependencies are there); everything else runs on real Incus and wants a Debian 12 machine and root, and installs
+# what it needs from Debian.
 
 # rustup and Go put themselves where a bare root shell does not look.
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/local/go/bin

@@ -71,7 +71,8 @@ impl Provider for Homelab {
                 "The storage pool of root disks, where no profile brings one; `local` if unset.",
             ),
             Attribute::string("shared_pool").optional().describe(
-                "The storage pool of replicated volumes. Its driver must be `lvmcluster` or `ceph`.",
+                "The storage pool of replicated volumes. Its driver must be `lvmcluster` or `ceph`. No app of this version has \
+                 volumes: the driver is checked, and the pool is not used otherwise.",
             ),
         ])
     }

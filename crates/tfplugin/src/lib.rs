@@ -6,7 +6,8 @@
 //!
 //! # The smallest provider
 //!
-//! It keeps greetings, and a greeting is a file. This is all of it; what it leaves out has a default.
+//! It keeps greetings, and a greeting is a file. This is all of it; what it leaves out has a default. Beside this crate it
+//! needs `async-trait`, and no runtime: [`serve`] brings one.
 //!
 //! ```no_run
 //! use std::io::ErrorKind;
@@ -108,7 +109,8 @@
 //! ```
 //!
 //! With [`serve_with`] the program also runs under a debugger. Without any OpenTofu, `testing` (a feature) starts and
-//! calls it as a host does.
+//! calls it as a host does; `testing::Conformance` asks everything that it registers with generated cases and names each
+//! rule of the host that is broken.
 //!
 //! # The parts, in the order in which one meets them
 //!

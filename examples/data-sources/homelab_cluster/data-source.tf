@@ -5,7 +5,7 @@ output "endpoints" {
   value = [for member in data.homelab_cluster.this.members : "https://${member.address}"]
 }
 
-# One member, or three and more: two bear the loss of neither.
+# It takes three members to bear the loss of one: with one or two, this check warns.
 check "cluster" {
   assert {
     condition     = data.homelab_cluster.this.fault_tolerance > 0

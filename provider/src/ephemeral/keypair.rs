@@ -42,8 +42,7 @@ impl EphemeralResource for Keypair {
              the apply: the pair of a plan is not the pair of its apply, and no later run sees it again. So hand both halves \
              on in the same apply, to write-only attributes (their names end in `_wo`), such as those of a secret store, \
              and raise the version beside each when new keys are wanted; from there the others read them. An ephemeral \
-             value goes nowhere else: OpenTofu refuses it in ordinary attributes and in outputs of the root module.\n\n\
-             The keys of a machine's own tunnel need none of this: its seed makes and keeps them.",
+             value goes nowhere else: OpenTofu refuses it in ordinary attributes and in outputs of the root module.",
         )
         .attributes(inputs().into_iter().chain(outputs()))
     }

@@ -33,7 +33,7 @@ impl Function for ValidateFleet {
                issues = provider::homelab::validate_fleet({\n    \
                  networks = [homelab_network.lan, homelab_network.overlay]\n    \
                  machines = homelab_instance.node\n    \
-                 apps     = { web = homelab_app.web, agent = homelab_app.agent }\n  \
+                 apps     = { web = homelab_app.web }\n  \
                })\n\
              }\n\n\
              check \"fleet\" {\n  \
@@ -54,7 +54,8 @@ impl Function for ValidateFleet {
                  resources (`homelab_network`, `homelab_instance`, `homelab_app`) or of objects with the same attributes. Of \
                  a network count `name`, `cidr` and `gateway`; of a machine `name`, `mac`, `role`, `address` and `network`; \
                  of an app `name`, `type`, `replicas`, `primary`, `placement.group` and `workload.devices`. An object \
-                 without `name` is called by its key.",
+                 without `name` is called by its key. This version has no per-node apps, `primary` or `placement` in \
+                 `homelab_app`: they are checked where objects have them.",
             )
             .allow_unknown(),
         )

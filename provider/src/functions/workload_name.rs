@@ -21,13 +21,12 @@ impl Function for WorkloadName {
         )
         .describe(
             "Names the Incus instance that runs one generation of an app, in the words of the rollout: `<app>-g<N>` for an \
-             app of one replica, `<app>-<ordinal>-g<N>` for one of several, `<app>-<machine>-g<N>` for a per-node app. It \
+             app of one replica, `<app>-<ordinal>-g<N>` for one of several, `<app>-<machine>-g<N>` for a per-node app (which `homelab_app` does not run yet). It \
              asks no cluster: whether there is such an instance is another question, which `workloads` of the app \
              answers.\n\n\
              ```terraform\n\
              provider::homelab::workload_name(\"web\", 3)           # \"web-g3\"\n\
              provider::homelab::workload_name(\"web\", 3, 0)        # \"web-0-g3\"\n\
-             provider::homelab::workload_name(\"agent\", 3, \"node-a\") # \"agent-node-a-g3\"\n\
              ```",
         )
         .parameter(Parameter::new("app", Type::String, "The name of the app."))

@@ -16,8 +16,10 @@
 //!
 //! # How to try it
 //!
-//! Build it (`cargo build -p tfplugin --bin tfplugin-toy --features testing`), name the program `terraform-provider-toy`,
-//! and let OpenTofu find it with `dev_overrides` for `registry.opentofu.org/example/toy`. Then this is a configuration:
+//! Build it (`cargo build -p tfplugin --bin tfplugin-toy --features testing`), copy `target/debug/tfplugin-toy` as
+//! `terraform-provider-toy` into a folder, and name that folder in `dev_overrides` for
+//! `registry.opentofu.org/example/toy` (the crate's first page shows how). Make the folder of the boxes: `mkdir /tmp/boxes`.
+//! Then this is a configuration, and no `tofu init` is needed:
 //!
 //! ```hcl
 //! terraform {

@@ -130,25 +130,34 @@ async fn a_stop_ends_every_call_that_waits() {
 
 #[tokio::test]
 async fn a_host_that_dies_in_the_middle_of_a_call_ends_the_process() {
+    // All at once, since each waits a while for its host to come back.
+    let mut ends = tokio::task::JoinSet::new();
     for index in 0..8 {
-        let (mut toy, made) = far().await;
-        let socket = toy.host.socket().to_owned();
-        let (name, call) = waiting(&toy.client(), &made).swap_remove(index);
-        let call = tokio::spawn(call);
-        tokio::time::sleep(BEGUN).await;
-        assert!(!call.is_finished(), "{name} does not wait");
-        call.abort();
-        assert!(call.await.is_err(), "nobody waits any more");
-        toy.host.disappear();
-        let ended = toy.host.ended(SOON).await;
-        let ended = ended.unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(ended.status.code(), Some(0), "{name}");
-        assert_eq!(ended.output, "", "{name}");
-        assert!(
-            !ended.errors.contains("panicked"),
-            "{name}: {}",
-            ended.errors
-        );
-        assert!(!socket.exists(), "{name}");
+        ends.spawn(dies_in_the_middle_of(index));
     }
+    while let Some(end) = ends.join_next().await {
+        end.expect("a clean end");
+    }
+}
+
+async fn dies_in_the_middle_of(index: usize) {
+    let (mut toy, made) = far().await;
+    let socket = toy.host.socket().to_owned();
+    let (name, call) = waiting(&toy.client(), &made).swap_remove(index);
+    let call = tokio::spawn(call);
+    tokio::time::sleep(BEGUN).await;
+    assert!(!call.is_finished(), "{name} does not wait");
+    call.abort();
+    assert!(call.await.is_err(), "nobody waits any more");
+    toy.host.disappear();
+    let ended = toy.host.ended(SOON).await;
+    let ended = ended.unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(ended.status.code(), Some(0), "{name}");
+    assert_eq!(ended.output, "", "{name}");
+    assert!(
+        !ended.errors.contains("panicked"),
+        "{name}: {}",
+        ended.errors
+    );
+    assert!(!socket.exists(), "{name}");
 }

@@ -55,10 +55,9 @@ impl<'a> Ordered<'a> {
                 by_rank().then_with(|| compare_elements(left.iter(), right.iter()))
             }
             (Ordered::Members(_, left), Ordered::Members(_, right)) => {
-                let names = |members: &[(&str, _)]| -> Vec<String> {
-                    members.iter().map(|(name, _)| (*name).to_owned()).collect()
-                };
-                names(left).cmp(&names(right)).then_with(|| {
+                let left_names = left.iter().map(|(name, _)| *name);
+                let right_names = right.iter().map(|(name, _)| *name);
+                left_names.cmp(right_names).then_with(|| {
                     let left = left.iter().map(|(_, member)| member);
                     compare_elements(left, right.iter().map(|(_, member)| member))
                 })

@@ -47,7 +47,7 @@ static MEMORY: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 static TURN: Mutex<()> = Mutex::new(());
 
 /// How many inputs `cargo test` tries.
-const FEW: u64 = 20_000;
+const FEW: u64 = 30_000;
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     let given = std::env::var(name).ok().filter(|text| !text.is_empty());

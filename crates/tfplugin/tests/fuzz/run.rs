@@ -95,10 +95,14 @@ pub(crate) fn attempt(input: &Input) -> Result<Outcome, String> {
 }
 
 fn signature(input: &Input, outcome: &Outcome) -> (Target, u64, String) {
-    let mut message = outcome.refused.clone().unwrap_or_default();
-    // Which element it was, or how many there were, is nothing new.
+    let message = outcome.refused.as_deref().unwrap_or_default();
+    // Where it was is nothing new, and neither is how many there were.
+    let (before, behind) = match (message.find('`'), message.rfind('`')) {
+        (Some(begin), Some(end)) => (&message[..begin], &message[end..]),
+        _ => (message, ""),
+    };
+    let mut message = format!("{before}{behind}");
     message.retain(|character| !character.is_ascii_digit());
-    message.truncate(message.floor_char_boundary(120));
     (input.target, outcome.shape, message)
 }
 

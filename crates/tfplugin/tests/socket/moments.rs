@@ -130,14 +130,17 @@ async fn a_stop_ends_every_call_that_waits() {
 
 #[tokio::test]
 async fn a_host_that_dies_in_the_middle_of_a_call_ends_the_process() {
-    // All at once: each takes as long as a provider gives a host to come back.
-    let mut all: tokio::task::JoinSet<()> = (0..8).map(dies_in_the_middle).collect();
-    while let Some(one) = all.join_next().await {
-        one.expect("no panic");
+    // All at once, since each waits a while for its host to come back.
+    let mut ends = tokio::task::JoinSet::new();
+    for index in 0..8 {
+        ends.spawn(dies_in_the_middle_of(index));
+    }
+    while let Some(end) = ends.join_next().await {
+        end.expect("a clean end");
     }
 }
 
-async fn dies_in_the_middle(index: usize) {
+async fn dies_in_the_middle_of(index: usize) {
     let (mut toy, made) = far().await;
     let socket = toy.host.socket().to_owned();
     let (name, call) = waiting(&toy.client(), &made).swap_remove(index);

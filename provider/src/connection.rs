@@ -38,18 +38,26 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Reads the block; what it leaves out may be in the environment.
-    pub(crate) fn read(config: &Value, variable: Variable<'_>) -> Self {
-        let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, variable));
+    pub(crate) fn read(config: &Value, any: Variable<'_>) -> Self {
+        let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, any));
+        // Where Incus is, is one choice: a block that makes it is not disturbed by the other variable.
+        let chosen = |name: &str| !config.attr(name).is_null();
+        let nothing: Variable<'_> = &|_| None;
+        let variable = match chosen("endpoints") || chosen("remote") {
+            true => nothing,
+            false => any,
+        };
         let texts = |name: &str| {
             given(config.attr(name), list)
                 .or(|| from_environment(name, variable).map(|line| split(&line)))
         };
         Self {
             endpoints: texts("endpoints"),
-            remote: text("remote"),
+            remote: self::text(config.attr("remote")).or(|| from_environment("remote", variable)),
             client_certificate: text("client_certificate"),
             client_key: text("client_key"),
-            server_fingerprints: texts("server_fingerprints"),
+            server_fingerprints: given(config.attr("server_fingerprints"), list)
+                .or(|| from_environment("server_fingerprints", any).map(|line| split(&line))),
             project: text("project"),
             fleet_project: text("fleet_project"),
             storage_pool: text("storage_pool"),
@@ -67,7 +75,7 @@ impl Connection {
             fingerprint,
             &mut diagnostics,
         );
-        if self.endpoints.is_set() && self.remote.is_set() {
+        if self.endpoints.known().is_some() && self.remote.known().is_some() {
             diagnostics.push(
                 Diagnostic::error("Endpoints and a remote are both given")
                     .detail("Each says where Incus is. Expected one of the two, also counting `HOMELAB_ENDPOINTS` and `HOMELAB_REMOTE`.")
@@ -97,25 +105,28 @@ impl Connection {
     /// # Errors
     /// If the remote is none, which nothing but its use needs to know.
     pub(crate) fn cluster(&self, variable: Variable<'_>) -> Result<Cluster, Diagnostic> {
+        let identity = self.identity()?;
         let remote = match self.remote.known() {
-            Some(name) => Some(find(name, variable)?),
+            Some(name) => Some(find(name, identity.clone(), variable)?),
             None => None,
         };
         let mut ignored = Diagnostics::new();
         let mut written = parsed("endpoints", &self.endpoints, endpoint, &mut ignored);
         let fingerprints = &self.server_fingerprints;
         let mut trust = Trust {
-            identity: self.identity()?,
+            identity,
             server_fingerprints: parsed("", fingerprints, fingerprint, &mut ignored),
+            expected: None,
         };
-        let mut project = self.project.known().cloned();
         if let Some(remote) = remote {
             written.push(remote.endpoint);
-            trust.identity = trust.identity.or(remote.trust.identity);
-            if trust.server_fingerprints.is_empty() {
-                trust.server_fingerprints = remote.trust.server_fingerprints;
-            }
-            project = project.or(remote.project);
+            trust.identity = remote.trust.identity;
+            trust.expected = remote.trust.expected;
+        } else if self.endpoints.is_set() && written.is_empty() {
+            // Never the Incus of this machine instead: it may well be another one.
+            return Err(Diagnostic::error("The list of endpoints is empty").detail(
+                "Expected at least one endpoint. Leave `endpoints` out for the socket of this machine.",
+            ));
         }
         if written.is_empty() {
             written = default_endpoints(variable);
@@ -124,7 +135,7 @@ impl Connection {
             given.known().cloned().unwrap_or_else(|| default.to_owned())
         };
         let settings = Settings {
-            project: project.unwrap_or_else(|| DEFAULT_PROJECT.to_owned()),
+            project: or(&self.project, DEFAULT_PROJECT),
             fleet_project: or(&self.fleet_project, DEFAULT_FLEET_PROJECT),
             storage_pool: or(&self.storage_pool, DEFAULT_STORAGE_POOL),
             shared_pool: self.shared_pool.known().cloned(),
@@ -157,7 +168,13 @@ fn parsed<T>(
         match element.known().map(|text| parse(text)) {
             Some(Ok(one)) => all.push(one),
             Some(Err(diagnostic)) => diagnostics.push(diagnostic.at(at)),
-            None => {}
+            None if element.is_unknown() => {}
+            // Left out, a fingerprint that should have been there would let anybody in.
+            None => diagnostics.push(
+                Diagnostic::error(format!("An element of {name} is null"))
+                    .detail("Expected a text. Leave the element out, or give it its value.")
+                    .at(at),
+            ),
         }
     }
     all
@@ -176,7 +193,7 @@ fn fingerprint(text: &str) -> Result<Fingerprint, Diagnostic> {
     })
 }
 
-fn find(name: &str, variable: Variable<'_>) -> Result<Remote, Diagnostic> {
+fn find(name: &str, given: Option<Identity>, variable: Variable<'_>) -> Result<Remote, Diagnostic> {
     let Some(folders) = Folders::of(variable) else {
         return Err(
             Diagnostic::error(format!("The remote {name:?} cannot be looked up")).detail(
@@ -185,7 +202,7 @@ fn find(name: &str, variable: Variable<'_>) -> Result<Remote, Diagnostic> {
         );
     };
     folders
-        .remote(name)
+        .remote(name, given)
         .map_err(|error| diagnose::remote(name, &error))
 }
 

@@ -57,6 +57,15 @@ pub(crate) fn app(doing: &str, name: &str, error: &Error) -> Diagnostic {
     })
 }
 
+/// An app is not where it was looked for, and nobody has said which of several clusters is meant.
+pub(crate) fn nowhere(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("App {name} was not found, and may be on another cluster")).detail(
+        "The fleet store of the server that answered first does not have it, the provider has several endpoints, and what \
+         was known about the app's cluster is lost. Expected `server_fingerprints` in the provider block, so that only the \
+         right cluster is asked. If the app is really gone, remove it from the state: `tofu state rm`.",
+    )
+}
+
 /// What went wrong while looking at the cluster as a whole.
 pub(crate) fn cluster(error: &Error) -> Diagnostic {
     Diagnostic::error("Reading the cluster failed").detail(match hint("", error) {
@@ -96,7 +105,7 @@ fn hint(name: &str, error: &Error) -> Option<String> {
         Error::RolloutFailed { failure, .. } => match &failure.serving {
             Some(serving) => format!(
                 "The candidate was removed, and {serving} goes on serving. Correct the image, the workload or the health \
-                 check and apply again, or declare what serves now to go back."
+                 check and apply again, or declare what serves now to go back. An alias is looked up again after a failure."
             ),
             None => "The candidate was removed, and nothing serves in its place. Correct the image, the workload or the \
                      health check and apply again."

@@ -32,7 +32,7 @@ impl Provider for Homelab {
             0,
             "Keeps a fleet of machines and the apps on them: addresses, and health-gated blue-green rollouts on Incus.\n\n\
              Each attribute can also be given by an environment variable, `HOMELAB_` and its name in capitals; lists are \
-             separated by commas. Networks, machines, functions and key pairs need no provider configuration and no cluster. No \
+             separated by commas. A block with `endpoints` or `remote` looks at neither of their variables. Networks, machines, functions and key pairs need no provider configuration and no cluster. No \
              proxy of the environment is ever used to reach a member.",
         )
         .attributes([
@@ -45,7 +45,7 @@ impl Provider for Homelab {
             ),
             Attribute::string("remote").optional().describe(
                 "The name of a remote in your own Incus client configuration (`incus remote list`), instead of `endpoints`. \
-                 Its address, the client's certificate, the server's certificate and the remote's project are used.",
+                 Its address, the client's certificate and the server's certificate are used; its project is not.",
             ),
             Attribute::string("client_certificate").optional().describe(
                 "The certificate to show to https endpoints, in PEM form. The cluster has to trust it: \
@@ -58,10 +58,11 @@ impl Provider for Homelab {
                 "The SHA-256 fingerprints of the certificates that an https endpoint may show; any match is accepted, also \
                  of a certificate that has expired. They decide over what was seen before, so this is how a renewed \
                  certificate or a new cluster is accepted. Without them the first server that answers is trusted, with a \
-                 warning that prints its fingerprint, and from then on no other cluster.",
+                 warning that prints its fingerprint, and what is in the state is looked for on no other cluster. What is created \
+                 is taken by whichever endpoint answers first: with endpoints of more than one owner give fingerprints.",
             ),
             Attribute::string("project").optional().describe(
-                "The Incus project that workloads live in; that of the `remote`, or `default`, if unset.",
+                "The Incus project that workloads live in; `default` if unset.",
             ),
             Attribute::string("fleet_project").optional().describe(
                 "The Incus project that the desired state lives in; `homelab` if unset. It is made by the first write, and \

@@ -67,7 +67,8 @@ pub(crate) struct Snapshot {
 enum Cache {
     #[default]
     Empty,
-    Kept(Result<Arc<Snapshot>, Arc<Error>>),
+    /// Of the cluster with this certificate.
+    Kept(Option<Fingerprint>, Result<Arc<Snapshot>, Arc<Error>>),
     Off,
 }
 
@@ -113,18 +114,17 @@ impl Session {
     pub(crate) async fn snapshot(&self, cluster: &Cluster) -> Result<Arc<Snapshot>, Arc<Error>> {
         let mut cache = self.snapshot.lock().await;
         match &*cache {
-            // Somebody has learnt meanwhile that another cluster is the right one.
-            Cache::Kept(Ok(kept)) if kept.cluster != cluster.client.cluster() => {
-                let taken = take(cluster).await.map(Arc::new).map_err(Arc::new);
-                *cache = Cache::Kept(taken.clone());
-                taken
-            }
-            Cache::Kept(kept) => kept.clone(),
+            Cache::Kept(of, kept) if *of == cluster.client.cluster() => kept.clone(),
             Cache::Off => take(cluster).await.map(Arc::new).map_err(Arc::new),
-            Cache::Empty => {
+            // Nothing yet, or somebody has learnt meanwhile that another cluster is the right one.
+            Cache::Empty | Cache::Kept(..) => {
                 // A failure is kept too: a hundred Reads must not wait for a dead endpoint one after the other.
                 let taken = take(cluster).await.map(Arc::new).map_err(Arc::new);
-                *cache = Cache::Kept(taken.clone());
+                let of = match &taken {
+                    Ok(snapshot) => snapshot.cluster,
+                    Err(_) => cluster.client.cluster(),
+                };
+                *cache = Cache::Kept(of, taken.clone());
                 taken
             }
         }
@@ -150,18 +150,30 @@ impl Session {
     }
 }
 
-/// Reads the fleet store and Incus side by side.
+/// How often a snapshot is begun again because the right cluster turned out to be another one.
+const ATTEMPTS: usize = 3;
+
+/// Reads the fleet store and Incus side by side, from one cluster.
 async fn take(cluster: &Cluster) -> Result<Snapshot, Error> {
-    let (_, fleet, world) = tokio::try_join!(
-        cluster.about(),
-        store::snapshot(cluster),
-        observe::world(cluster)
-    )?;
+    for _ in 1..ATTEMPTS {
+        let snapshot = take_once(cluster).await?;
+        if snapshot.cluster == cluster.client.cluster() {
+            return Ok(snapshot);
+        }
+    }
+    take_once(cluster).await
+}
+
+async fn take_once(cluster: &Cluster) -> Result<Snapshot, Error> {
+    // A server was chosen when this is answered, so from here on it is known whose answers they are.
+    cluster.about().await?;
+    let of = cluster.client.cluster();
+    let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
     Ok(Snapshot {
         fleet,
         world,
         at: clock::now(),
-        cluster: cluster.client.cluster(),
+        cluster: of,
     })
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{App, expect_serving};
 use crate::lab::{Lab, VERSION_1};
 use crate::observer::Observer;
+use crate::process::{run, tool};
 use crate::scenario::{Context, Scenario};
 use crate::workspace::Workspace;
 
@@ -105,12 +106,18 @@ fn over_https(context: &Context) -> Result<()> {
     expect_serving(&lab.observer(), "web", 1, VERSION_1)?;
     workspace.expect_empty_plan()?.says_not("first use")?;
     let key = pair.key.lines().nth(1).context("a key")?;
-    for file in ["terraform.tfstate", "plan"] {
-        let bytes = fs::read(workspace.folder().join(file))?;
+    let plan = workspace.folder().join("plan");
+    let unzipped = run(&mut tool(
+        "busybox",
+        &["unzip", "-p", &plan.to_string_lossy()],
+    ))?;
+    let state = fs::read_to_string(workspace.folder().join("terraform.tfstate"))?;
+    for (file, text) in [("the state", state), ("the plan", unzipped)] {
         ensure!(
-            !String::from_utf8_lossy(&bytes).contains(key),
-            "{file} holds the client key"
+            text.contains("homelab_app"),
+            "{file} is not what was looked at"
         );
+        ensure!(!text.contains(key), "{file} holds the client key");
     }
 
     another_cluster(&lab, &workspace, &app)?;
@@ -141,6 +148,14 @@ fn another_cluster(lab: &Lab, workspace: &Workspace, app: &str) -> Result<()> {
         block(&[stranger.https(), lab.first().https()], "")
     ))?;
     workspace.expect_empty_plan()?;
+    let more = App::new("web", 2, VERSION_1).hcl();
+    let list = block(&[stranger.https(), lab.first().https()], "");
+    workspace.main(&format!("{list}{more}"))?;
+    workspace.apply()?.succeeded()?;
+    expect_serving(&lab.observer(), "web", 2, VERSION_1)?;
+    workspace.main(&format!("{list}{app}"))?;
+    workspace.apply()?.succeeded()?;
+    expect_serving(&lab.observer(), "web", 1, VERSION_1)?;
     workspace.main(&format!("{}{app}", block(&[stranger.https()], "")))?;
     let before = fs::read(workspace.folder().join("terraform.tfstate"))?;
     workspace
@@ -206,17 +221,23 @@ fn other_ways(
 ) -> Result<()> {
     let incus = workspace.folder().join("home/.config/incus");
     fs::create_dir_all(incus.join("servercerts"))?;
-    let server = lab.observer().get("/1.0")?;
-    let certificate = server["environment"]["certificate"].as_str();
+    let certificate = |observer: Observer| -> Result<String> {
+        let server = observer.get("/1.0")?;
+        let certificate = server["environment"]["certificate"].as_str();
+        Ok(certificate.context("a certificate")?.to_owned())
+    };
+    let stranger = lab.member("m3")?;
     for (file, text) in [
         ("client.crt", pair.certificate.as_str()),
         ("client.key", &pair.key),
-        ("servercerts/lab.crt", certificate.context("a certificate")?),
+        ("servercerts/lab.crt", &certificate(lab.observer())?),
+        ("servercerts/other.crt", &certificate(stranger.observer())?),
         (
             "config.yml",
             &format!(
-                "default-remote: lab\nremotes:\n  lab:\n    addr: {}\n    auth_type: tls\n    project: default\n    protocol: incus\n    public: false\n",
-                members[0]
+                "default-remote: lab\nremotes:\n  lab:\n    addr: {}\n    auth_type: tls\n    project: default\n    protocol: incus\n    public: false\n  other:\n    addr: {}\n",
+                members[0],
+                stranger.https()
             ),
         ),
     ] {
@@ -226,6 +247,10 @@ fn other_ways(
     let remote = |name: &str| format!("provider \"homelab\" {{\n  remote = \"{name}\"\n}}\n");
     workspace.main(&format!("{}{app}", remote("lab")))?;
     workspace.expect_empty_plan()?;
+    // Accepted once by hand, and still not the cluster that the state was made on.
+    workspace.main(&format!("{}{app}", remote("other")))?;
+    let plan = workspace.plan()?.failed()?;
+    plan.says("Two clusters are named for one provider")?;
     workspace.main(&format!("{}{app}", remote("elsewhere")))?;
     workspace
         .plan()?

@@ -86,6 +86,12 @@ impl Client {
         self.trusted.cluster()
     }
 
+    /// Whether it is a matter of chance which cluster answers: there are several endpoints, and nobody has said which
+    /// one is meant. What is not found then may well be somewhere else.
+    pub fn is_ambiguous(&self) -> bool {
+        self.links.len() > 1 && !self.trusted.is_told()
+    }
+
     /// Names the cluster that is the right one, as it was kept from an earlier time. From here on
     /// no other one's server is used, even if one has answered before. Where server fingerprints
     /// were given, those decide alone.

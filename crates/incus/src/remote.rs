@@ -27,10 +27,9 @@ const SOCKET_FOLDER: &str = "/var/lib/incus";
 pub struct Remote {
     /// Where it answers.
     pub endpoint: Endpoint,
-    /// What the client shows there, and the certificate that it knows the server by.
+    /// What to show there, and the certificate that the client knows the server by. That the user accepted it once names a
+    /// cluster; it does not say that another one, which a state was made on, is given up.
     pub trust: Trust,
-    /// The project that the client uses there.
-    pub project: Option<String>,
 }
 
 /// The folders that the client keeps its configuration in.
@@ -143,7 +142,6 @@ struct File {
 struct Written {
     addr: String,
     auth_type: String,
-    project: String,
     protocol: String,
     public: bool,
 }
@@ -166,17 +164,17 @@ impl Folders {
         })
     }
 
-    /// Finds a remote.
+    /// Finds a remote. What is shown there is `given`, or else what the client itself shows.
     ///
     /// # Errors
     ///
     /// It is not there, or is none that a program can use.
-    pub fn remote(&self, name: &str) -> Result<Remote, RemoteError> {
+    pub fn remote(&self, name: &str, given: Option<Identity>) -> Result<Remote, RemoteError> {
         let mut known = BTreeSet::new();
         for folder in [&self.user, &self.global] {
             let mut file = read_config(folder)?;
             if let Some(written) = file.remotes.remove(name) {
-                return self.found(name, &written, folder);
+                return self.found(name, given, &written, folder);
             }
             known.extend(file.remotes.into_keys());
         }
@@ -185,7 +183,7 @@ impl Folders {
                 addr: "unix://".to_owned(),
                 ..Written::default()
             };
-            return self.found(name, &local, &self.user);
+            return self.found(name, given, &local, &self.user);
         }
         Err(RemoteError::Unknown {
             name: name.to_owned(),
@@ -194,7 +192,13 @@ impl Folders {
         })
     }
 
-    fn found(&self, name: &str, written: &Written, folder: &Path) -> Result<Remote, RemoteError> {
+    fn found(
+        &self,
+        name: &str,
+        given: Option<Identity>,
+        written: &Written,
+        folder: &Path,
+    ) -> Result<Remote, RemoteError> {
         let name_of = || name.to_owned();
         if written.public || !matches!(written.protocol.as_str(), "" | "incus") {
             let protocol = match written.protocol.as_str() {
@@ -213,22 +217,24 @@ impl Folders {
         })?;
         let trust = match endpoint {
             Endpoint::Unix(_) => Trust::default(),
-            Endpoint::Https { .. } if !matches!(written.auth_type.as_str(), "" | "tls") => {
-                return Err(RemoteError::LogIn {
-                    name: name_of(),
-                    auth_type: written.auth_type.clone(),
-                });
-            }
             Endpoint::Https { .. } => Trust {
-                identity: Some(self.identity(name)?),
-                server_fingerprints: server_certificate(folder, name)?.into_iter().collect(),
+                identity: Some(match given {
+                    Some(given) => given,
+                    None if matches!(written.auth_type.as_str(), "" | "tls") => {
+                        self.identity(name)?
+                    }
+                    None => {
+                        return Err(RemoteError::LogIn {
+                            name: name_of(),
+                            auth_type: written.auth_type.clone(),
+                        });
+                    }
+                }),
+                expected: server_certificate(folder, name)?,
+                ..Trust::default()
             },
         };
-        Ok(Remote {
-            endpoint,
-            trust,
-            project: Some(written.project.clone()).filter(|project| !project.is_empty()),
-        })
+        Ok(Remote { endpoint, trust })
     }
 
     /// The client writes the socket of this machine as `unix://`, and sockets in three ways.

@@ -20,6 +20,8 @@ pub struct Trust {
     pub identity: Option<Identity>,
     /// The accepted servers' certificates; any match counts. Empty means trust on first use.
     pub server_fingerprints: Vec<Fingerprint>,
+    /// The cluster that is the right one, as it was learnt elsewhere. It overrides nothing that was kept.
+    pub expected: Option<Fingerprint>,
 }
 
 /// Why a server is not used although it answers.
@@ -112,7 +114,13 @@ impl Trusted {
         Self {
             identity: trust.identity,
             pins: trust.server_fingerprints,
-            learnt: Mutex::default(),
+            learnt: Mutex::new(Learnt {
+                cluster: trust.expected.map(|fingerprint| Cluster {
+                    fingerprint,
+                    told: true,
+                }),
+                ..Learnt::default()
+            }),
         }
     }
 
@@ -196,6 +204,11 @@ impl Trusted {
                 Ok(())
             }
         }
+    }
+
+    /// Whether somebody has said which cluster is the right one; else whoever answers first is.
+    pub(crate) fn is_told(&self) -> bool {
+        !self.pins.is_empty() || self.learnt().cluster.is_some_and(|cluster| cluster.told)
     }
 
     pub(crate) fn cluster(&self) -> Option<Fingerprint> {

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use incus::{Client, server, storage};
-use tokio::sync::{OnceCell, Semaphore};
+use incus::{Client, Fingerprint, server, storage};
+use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::Error;
 
@@ -46,8 +46,11 @@ pub struct Cluster {
     pub shared_pool: Option<String>,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
-    about: Arc<OnceCell<About>>,
+    about: Arc<Mutex<Known>>,
 }
+
+/// What the cluster with this certificate said about itself.
+type Known = Option<(Option<Fingerprint>, About)>;
 
 /// What does not change while a process runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,12 +75,20 @@ impl Cluster {
         }
     }
 
-    /// What the server says about itself, asked once and judged: every use of a cluster begins here.
+    /// What the server says about itself, asked once of a cluster and judged: every use of one begins here.
     ///
     /// # Errors
     /// If nobody answers, or if it is nothing that this code can work with (HO-CI-09).
-    pub async fn about(&self) -> Result<&About, Error> {
-        self.about.get_or_try_init(|| self.ask()).await
+    pub async fn about(&self) -> Result<About, Error> {
+        let mut kept = self.about.lock().await;
+        if let Some((of, about)) = &*kept
+            && *of == self.client.cluster()
+        {
+            return Ok(about.clone());
+        }
+        let about = self.ask().await?;
+        *kept = Some((self.client.cluster(), about.clone()));
+        Ok(about)
     }
 
     async fn ask(&self) -> Result<About, Error> {

@@ -98,6 +98,7 @@ fn what_is_not_known_yet_is_not_judged() {
         ("client_certificate", pair().0.into()),
         ("client_key", Value::Unknown),
         ("server_fingerprints", Value::Unknown),
+        ("remote", Value::Unknown),
     ]);
     assert_eq!(said(&config, &[]), []);
 }
@@ -127,16 +128,16 @@ fn the_environment_gives_what_the_block_leaves_out() {
     let written = Value::object([("project", "mine".into()), ("remote", "home".into())]);
     assert_eq!(
         said(&written, &set),
-        [(
-            "remote".to_owned(),
-            "Endpoints and a remote are both given".to_owned()
-        )],
-        "the environment counts"
+        [],
+        "a block that says where Incus is decides alone"
     );
+    let both = [set[0], ("HOMELAB_REMOTE", "home")];
+    let said = said(&nothing, &both);
+    assert_eq!(said[0].1, "Endpoints and a remote are both given");
 }
 
 #[test]
-fn a_remote_brings_its_project_and_a_wrong_one_is_told_at_its_use() {
+fn a_wrong_remote_is_told_at_its_use() {
     let home = tempfile::tempdir().expect("a folder");
     let remotes = "remotes:\n  box:\n    addr: unix:///run/box\n    project: lab\n";
     std::fs::write(home.path().join("config.yml"), remotes).expect("a file");
@@ -151,12 +152,42 @@ fn a_remote_brings_its_project_and_a_wrong_one_is_told_at_its_use() {
         );
         connection.cluster(&variable)
     };
-    assert_eq!(connect("box").expect("a cluster").project, "lab");
+    // Where an operator's own client looks at the moment moves no workloads.
+    assert_eq!(connect("box").expect("a cluster").project, "default");
     let error = connect("bax").err().expect("no such remote");
     assert!(error.detail.contains("it has box"), "{}", error.detail);
     assert!(
         error.detail.contains("incus remote add"),
         "{}",
         error.detail
+    );
+}
+
+#[test]
+fn an_empty_list_is_not_the_incus_of_this_machine_and_a_null_is_nobodys_fingerprint() {
+    let variable = environment(&[]);
+    let config = Value::object([("endpoints", list(&[]))]);
+    let error = Connection::read(&config, &variable)
+        .cluster(&variable)
+        .err();
+    assert_eq!(
+        error.expect("no endpoint").summary,
+        "The list of endpoints is empty"
+    );
+    let commas = environment(&[("HOMELAB_ENDPOINTS", " , ")]);
+    let nothing = Value::object([]);
+    assert!(
+        Connection::read(&nothing, &commas)
+            .cluster(&commas)
+            .is_err()
+    );
+    let config = Value::object([("server_fingerprints", Value::List(vec![Value::Null]))]);
+    let expected = (
+        "server_fingerprints[0]",
+        "An element of server_fingerprints is null",
+    );
+    assert_eq!(
+        said(&config, &[]),
+        [(expected.0.to_owned(), expected.1.to_owned())]
     );
 }

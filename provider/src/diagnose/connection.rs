@@ -94,10 +94,11 @@ pub(crate) fn notice(notice: &Notice) -> Diagnostic {
 
 /// Two objects of one provider block were last seen on two clusters.
 pub(crate) fn two_clusters(error: &Error) -> Diagnostic {
-    Diagnostic::error("The state names two clusters for one provider").detail(format!(
-        "{} Expected that everything of one provider block lives on one cluster. If the cluster's certificate was renewed \
-         while this was planned, write the new fingerprint into `server_fingerprints`; else give what lives elsewhere a \
-         provider block of its own.",
+    Diagnostic::error("Two clusters are named for one provider").detail(format!(
+        "{} Expected that everything of one provider block lives on one cluster. If the cluster's certificate was \
+         renewed, or the cluster was really replaced, write the new fingerprint into `server_fingerprints`. If `remote` is \
+         another cluster than the one in the state, choose the right one; what lives elsewhere needs a provider block of \
+         its own.",
         sentence(capitalised(&error.to_string()), error.source())
     ))
 }

@@ -71,7 +71,9 @@ impl EphemeralResource for Keypair {
                 );
                 let summary = format!("A WireGuard key has no {name}");
                 let diagnostic = Diagnostic::error(summary).detail(detail).at(name);
-                (!config.attr(name).is_null()).then_some(diagnostic)
+                let value = config.attr(name);
+                // What is not known yet may turn out to be null.
+                (!value.is_null() && !value.is_unknown()).then_some(diagnostic)
             }));
         }
     }

@@ -110,7 +110,10 @@ impl Resource for App {
             .unwrap_or_default()
             .to_owned();
         match self.session.snapshot(&cluster).await {
-            Ok(snapshot) => self.observe(&name, &snapshot, &mut read),
+            Ok(snapshot) => {
+                let ambiguous = cluster.client.is_ambiguous();
+                self.observe(&name, &snapshot, ambiguous, &mut read);
+            }
             Err(error) => read
                 .diagnostics
                 .push(diagnose::app("Reading", &name, &error)),
@@ -175,7 +178,9 @@ impl Resource for App {
 
 impl App {
     /// Refreshes what is computed from one snapshot; what is declared stays as it was.
-    fn observe(&self, name: &str, snapshot: &Snapshot, read: &mut ReadState) {
+    ///
+    /// Where it is a matter of chance which cluster has answered, what is not there is not gone (docs/decisions/0012).
+    fn observe(&self, name: &str, snapshot: &Snapshot, ambiguous: bool, read: &mut ReadState) {
         let nothing = AppRecord::default();
         let record = snapshot.fleet.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
@@ -183,6 +188,7 @@ impl App {
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
         let Some(entry) = &record.entry else {
             match observation.workloads.is_empty() {
+                true if ambiguous => read.diagnostics.push(diagnose::nowhere(name)),
                 true => read.state = Value::Null,
                 false => read.diagnostics.push(lost_entry(name, &observation)),
             }

@@ -29,7 +29,7 @@ enum On<'a> {
     Ports {
         protocol: &'a str,
         /// `None` is every address.
-        address: Option<IpAddr>,
+        address: IpAddr,
         /// First and last, both included.
         ports: Vec<(u16, u16)>,
     },
@@ -77,7 +77,7 @@ fn parse(text: &str) -> Option<On<'_>> {
             let ports = ports.split(',').map(range).collect::<Option<_>>()?;
             Some(On::Ports {
                 protocol,
-                address: (!address.is_unspecified()).then_some(address),
+                address,
                 ports,
             })
         }
@@ -107,10 +107,7 @@ impl Listener<'_> {
                     ports: other_ports,
                 },
             ) => {
-                let same_address = match (address, other_address) {
-                    (Some(own), Some(other)) => own == other,
-                    _ => true,
-                };
+                let same_address = same_address(*address, *other_address);
                 let overlap = |own: &(u16, u16)| {
                     other_ports
                         .iter()
@@ -121,4 +118,13 @@ impl Listener<'_> {
             _ => false,
         }
     }
+}
+
+/// Whether one of two addresses takes in the other: `[::]` takes in all, `0.0.0.0` all of IPv4.
+fn same_address(one: IpAddr, other: IpAddr) -> bool {
+    let takes_in = |all: IpAddr, one: IpAddr| match all {
+        IpAddr::V6(all) => all.is_unspecified(),
+        IpAddr::V4(all) => all.is_unspecified() && one.is_ipv4(),
+    };
+    one == other || takes_in(one, other) || takes_in(other, one)
 }

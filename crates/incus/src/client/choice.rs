@@ -25,8 +25,8 @@ pub(super) struct Choice(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// The endpoint that proved good and has not failed since.
-    good: Option<usize>,
+    /// The endpoint that proved good and has not failed since, and its certificate.
+    good: Option<(usize, Fingerprint)>,
     /// Where the next search begins.
     first: usize,
 }
@@ -41,7 +41,7 @@ impl Choice {
     /// Takes note that an endpoint failed: the next search begins behind it.
     pub(super) async fn reject(&self, index: usize, count: usize) {
         let mut known = self.0.lock().await;
-        if known.good == Some(index) {
+        if known.is_good(index) {
             known.good = None;
             known.first = (index + 1) % count;
         }
@@ -50,7 +50,7 @@ impl Choice {
     /// Takes note that an endpoint must prove itself again before the next request.
     pub(super) async fn doubt(&self, index: usize) {
         let mut known = self.0.lock().await;
-        if known.good == Some(index) {
+        if known.is_good(index) {
             known.good = None;
             known.first = index;
         }
@@ -62,16 +62,25 @@ impl Choice {
     }
 }
 
+impl Known {
+    fn is_good(&self, index: usize) -> bool {
+        self.good.is_some_and(|(good, _)| good == index)
+    }
+}
+
 impl Client {
     /// The endpoint to use. `None` after all have failed to prove good, which `attempts` tells.
     pub(super) async fn choose(&self, attempts: &mut Vec<Attempt>) -> Option<usize> {
         // Whoever comes while a search runs waits for it instead of searching, too.
         let mut known = self.choice.0.lock().await;
-        if known.good.is_some() {
-            return known.good;
+        if let Some((index, fingerprint)) = known.good {
+            // Somebody may have learnt meanwhile that another cluster is the right one.
+            if self.trusted.judge(fingerprint).is_ok() {
+                return Some(index);
+            }
         }
         let (index, verdict) = self.search(&known, attempts).await?;
-        known.good = Some(index);
+        known.good = Some((index, verdict.fingerprint));
         known.first = index;
         let endpoint = &self.links[index].endpoint;
         self.trusted

@@ -19,6 +19,7 @@ fn pinned(fingerprints: &[Fingerprint]) -> Trust {
     Trust {
         identity: None,
         server_fingerprints: fingerprints.to_vec(),
+        ..Trust::default()
     }
 }
 
@@ -158,6 +159,7 @@ async fn a_client_whose_certificate_expired_is_told_so_before_a_server_says_less
     let trust = Trust {
         identity: Some(me.identity()),
         server_fingerprints: vec![certificate.fingerprint()],
+        ..Trust::default()
     };
     let client = trusting(&[&server.endpoint], trust);
     let refused = client

@@ -54,20 +54,24 @@ fn user() -> (tempfile::TempDir, Folders, String) {
 #[test]
 fn a_remote_is_used_as_the_client_uses_it() {
     let (folder, folders, certificate) = user();
-    let remote = folders.remote("home").expect("a remote");
+    let remote = folders.remote("home", None).expect("a remote");
     assert_eq!(remote.endpoint.to_string(), "https://10.0.0.1:8443");
-    assert_eq!(remote.project.as_deref(), Some("lab"));
     let identity = remote.trust.identity.expect("an identity");
     let shared = Fingerprint::of_pem(&certificate).expect("a certificate");
     assert_eq!(identity.fingerprint(), shared);
     let server = std::fs::read_to_string(folders.user.join("servercerts/home.crt")).expect("it");
     let server = Fingerprint::of_pem(&server).expect("a certificate");
-    assert_eq!(remote.trust.server_fingerprints, [server]);
+    assert_eq!(remote.trust.expected, Some(server));
+    assert_eq!(remote.trust.server_fingerprints, [], "nobody gave them");
 
     let (own, key) = pair();
     write(&folders.user.join("clientcerts/home.crt"), &own);
     write(&folders.user.join("clientcerts/home.key"), &key);
-    let identity = folders.remote("home").expect("a remote").trust.identity;
+    let identity = folders
+        .remote("home", None)
+        .expect("a remote")
+        .trust
+        .identity;
     let own = Fingerprint::of_pem(&own).expect("a certificate");
     assert_eq!(
         identity.expect("an identity").fingerprint(),
@@ -75,13 +79,12 @@ fn a_remote_is_used_as_the_client_uses_it() {
         "a remote's own certificate goes first"
     );
 
-    let bare = folders.remote("bare").expect("a remote");
+    let bare = folders.remote("bare", None).expect("a remote");
     assert_eq!(bare.endpoint.to_string(), "https://10.0.0.2:8443");
-    assert_eq!(
-        (bare.project, bare.trust.server_fingerprints),
-        (None, vec![])
-    );
-    let site = folders.remote("site").expect("a remote of the machine");
+    assert_eq!(bare.trust.expected, None);
+    let site = folders
+        .remote("site", None)
+        .expect("a remote of the machine");
     assert_eq!(site.endpoint.to_string(), "https://10.0.0.9:8443");
 
     let socket = folder.path().join("unix.socket");
@@ -92,7 +95,7 @@ fn a_remote_is_used_as_the_client_uses_it() {
         // The client knows it without having written it.
         ("local", &socket),
     ] {
-        let remote = folders.remote(name).expect(name);
+        let remote = folders.remote(name, None).expect(name);
         assert_eq!(remote.endpoint, Endpoint::Unix(path.to_owned()), "{name}");
         assert!(remote.trust.identity.is_none());
     }
@@ -114,8 +117,23 @@ fn a_remote_that_cannot_be_used_is_told_with_what_was_seen() {
             "it has bare, broken, here, home, images, odd, person, shop, site, socket",
         ),
     ] {
-        let error = folders.remote(name).expect_err(name).to_string();
+        let error = folders.remote(name, None).expect_err(name).to_string();
         assert!(error.contains(told), "{name}: {error}");
+    }
+}
+
+#[test]
+fn what_is_given_is_shown_and_the_clients_own_is_not_needed() {
+    let (_folder, folders, certificate) = user();
+    std::fs::remove_file(folders.user.join("client.key")).expect("removed");
+    let (given, key) = pair();
+    let given = incus::Identity::from_pem(Some(&given), Some(&key)).expect("an identity");
+    let shown = given.as_ref().map(incus::Identity::fingerprint);
+    assert_ne!(shown, Fingerprint::of_pem(&certificate).ok());
+    for name in ["home", "person"] {
+        let remote = folders.remote(name, given.clone()).expect(name);
+        let identity = remote.trust.identity.as_ref();
+        assert_eq!(identity.map(incus::Identity::fingerprint), shown, "{name}");
     }
 }
 
@@ -123,7 +141,7 @@ fn a_remote_that_cannot_be_used_is_told_with_what_was_seen() {
 fn what_is_wrong_with_the_files_is_told_and_no_key_is_repeated() {
     let (_folder, folders, _) = user();
     let said = |name: &str| {
-        let error = folders.remote(name).expect_err(name);
+        let error = folders.remote(name, None).expect_err(name);
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         format!("{error}: {}", cause.unwrap_or_default())
     };

@@ -93,3 +93,43 @@ async fn given_fingerprints_are_newer_than_what_was_kept() {
     client.send(profile::names("p")).await.expect("names");
     assert_eq!(client.cluster(), Some(fingerprint(C2)));
 }
+
+#[tokio::test]
+async fn a_cluster_that_was_learnt_elsewhere_overrides_nothing_that_was_kept() {
+    let server = Server::start(C2, profiles);
+    let learnt = |text| Trust {
+        expected: Some(fingerprint(text)),
+        ..Trust::default()
+    };
+    let client = trusting(&[&server.endpoint], learnt(C1));
+    let refused = client.send(profile::names("p")).await.expect_err("another");
+    assert!(
+        refused.to_string().contains("of another cluster"),
+        "{refused}"
+    );
+    let client = trusting(&[&server.endpoint], learnt(C2));
+    let kept = client.expect_cluster(fingerprint(C1)).await;
+    let error = kept.expect_err("the state was made on another cluster");
+    assert!(matches!(error, Error::TwoClusters(_)), "{error}");
+}
+
+/// Which of several clusters is meant is a matter of chance until somebody says it.
+#[tokio::test]
+async fn several_endpoints_are_ambiguous_until_a_cluster_is_named() {
+    let (one, other) = (Server::start(C1, profiles), Server::start(C2, profiles));
+    let both = [&one.endpoint, &other.endpoint];
+    assert!(!client(&both[..1]).is_ambiguous());
+    let several = client(&both);
+    several.send(profile::names("p")).await.expect("names");
+    assert!(several.is_ambiguous(), "an answer says nothing");
+    several
+        .expect_cluster(fingerprint(C1))
+        .await
+        .expect("named");
+    assert!(!several.is_ambiguous());
+    let given = Trust {
+        server_fingerprints: vec![fingerprint(C1)],
+        ..Trust::default()
+    };
+    assert!(!trusting(&both, given).is_ambiguous());
+}

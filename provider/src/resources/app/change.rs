@@ -93,6 +93,11 @@ pub(super) async fn update(cluster: &Cluster, request: UpdateRequest, call: &Cal
 pub(super) async fn delete(cluster: &Cluster, request: DeleteRequest, call: &Call) -> Applied {
     let name = name_of(&request.prior);
     match remove(cluster, &request.prior, &name, call).await {
+        Ok(diagnostics) if diagnostics.has_errors() => Applied {
+            state: request.prior,
+            private: request.private,
+            diagnostics,
+        },
         Ok(diagnostics) => Applied {
             state: Value::Null,
             private: Vec::new(),
@@ -170,13 +175,18 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
         deleted: None,
     };
     // What the plan left known is what the image stands for, and so is what the last revision looked up for the same
-    // reference (docs/decisions/0007).
+    // reference, unless it failed: the image may have been made anew since (docs/decisions/0007).
     let planned = request
         .planned
         .attr("image_digest")
         .as_str()
         .map(str::to_owned);
-    let published = highest.and_then(|entry| entry.spec.as_ref());
+    let failed = fleet
+        .get(&spec.name)
+        .is_some_and(|record| record.work.failure.is_some());
+    let published = highest
+        .and_then(|entry| entry.spec.as_ref())
+        .filter(|_| !failed);
     let known = planned.or_else(|| published.and_then(|published| published.digest_for(&spec)));
     publish(cluster, fleet, &spec, known, next).await
 }
@@ -267,21 +277,24 @@ impl Published {
         name: &str,
         error: &Error,
     ) -> Applied {
-        let mut work = self.before.work.clone();
+        let mut record = AppRecord {
+            entry: Some(self.entry.clone()),
+            work: self.before.work.clone(),
+            work_revision: 0,
+        };
         let mut observation = Observation::default();
         if let Ok(world) = observe::world(cluster).await {
-            if let Ok(fleet) = store::snapshot(cluster).await {
-                work = fleet
-                    .get(name)
-                    .map(|record| record.work.clone())
-                    .unwrap_or_default();
+            if let Ok(mut fleet) = store::snapshot(cluster).await {
+                record = fleet.remove(name).unwrap_or(record);
             }
-            observation = observation::of_app(name, &world.seen, &world.members, &work);
+            observation = observation::of_app(name, &world.seen, &world.members, &record.work);
         }
-        let phase = phase::of(&self.spec, &observation, &work, clock::now());
+        let now = clock::now();
+        let phase = phase::of(&self.spec, &observation, &record.work, now);
         let mut state = self.completed(state, &observation, &BTreeMap::new(), phase);
-        state.set_attr("last_error", state::last_error(&work));
-        Applied::failed(state, diagnose::app("Creating", name, error))
+        state.set_attr("last_error", state::last_error(&record.work));
+        let private = Private::new(name, &record, &observation, now, cluster.client.cluster());
+        Applied::failed(state, diagnose::app("Creating", name, error)).private(private.write())
     }
 
     fn completed(
@@ -314,10 +327,14 @@ async fn remove(
     name: &str,
     call: &Call,
 ) -> Result<Diagnostics, Error> {
+    cluster.about().await?;
     let mut fleet = store::snapshot(cluster).await?;
     let record = fleet.remove(name).unwrap_or_default();
     let Some(entry) = &record.entry else {
-        return Ok(Diagnostics::new());
+        return match cluster.client.is_ambiguous() {
+            true => Ok(diagnose::nowhere(name).into()),
+            false => Ok(Diagnostics::new()),
+        };
     };
     if Some(entry.owner.as_str()) != prior.attr("owner").as_str() {
         return Ok(forgotten(name).into());

@@ -108,7 +108,10 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
 fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
     spec.image.digest = match new_image {
         false => prior.attr("image_digest").as_str().map(str::to_owned),
-        true => seen.and_then(|seen| seen.spec.as_ref()?.digest_for(&spec)),
+        // After a failure the image may have been made anew under its name.
+        true => seen
+            .filter(|seen| seen.work.failure.is_none())
+            .and_then(|seen| seen.spec.as_ref()?.digest_for(&spec)),
     };
     spec
 }

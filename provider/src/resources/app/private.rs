@@ -33,7 +33,13 @@ pub(super) struct Private {
 
 /// The cluster that an app was seen on, if that is still known.
 pub(super) fn cluster(bytes: &[u8]) -> Option<Fingerprint> {
-    Fingerprint::parse(&Private::read(bytes)?.cluster?).ok()
+    // Read alone: which cluster it was must be known also when the rest has another shape than it had.
+    #[derive(Deserialize)]
+    struct Alone {
+        cluster: Option<String>,
+    }
+    let alone: Alone = serde_json::from_slice(bytes).ok()?;
+    Fingerprint::parse(&alone.cluster?).ok()
 }
 
 impl Private {

@@ -9,6 +9,7 @@ mod functions;
 mod https;
 mod kills;
 mod lab;
+mod machines;
 mod members;
 mod network;
 mod ownership;
@@ -29,8 +30,9 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 14] = [
+    let groups: [&[Scenario]; 15] = [
         network::SCENARIOS,
+        machines::SCENARIOS,
         functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,

@@ -162,6 +162,36 @@ fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
     );
 }
 
+/// The image may have been made anew under its name since: what failed is not taken up as if it had been cut off.
+#[test]
+fn a_candidate_that_failed_is_not_taken_up_again() {
+    let (state, mut seen) = applied();
+    let mut spec = declared(&config("app/v2", "1"))
+        .spec()
+        .expect("a sound declaration");
+    spec.image.digest = Some("d2".to_owned());
+    let candidate = Workload {
+        name: "web-g1".to_owned(),
+        generation: 1,
+        image: "app/v2".to_owned(),
+        spec: spec.hash(),
+        ..seen.observation.workloads[0].clone()
+    };
+    seen.observation.workloads.push(candidate);
+    seen.spec = Some(spec);
+    seen.work.failure = Some(domain::work::FailureRecord {
+        ordinal: 0,
+        generation: 1,
+        image: "app/v2".to_owned(),
+        error: "it ended".to_owned(),
+        at: Moment(999_000),
+    });
+    let plan = planned(config("app/v2", "1"), &state, seen.write());
+    let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+    let taken_up = Value::from("replica 0: promote generation 1, remove generation 0");
+    assert!(!steps.contains(&taken_up), "{steps:?}");
+}
+
 #[test]
 fn unknown_inputs_leave_everything_that_follows_unknown() {
     let (state, seen) = applied();

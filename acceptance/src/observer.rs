@@ -167,6 +167,13 @@ impl Observer {
         Ok(workloads)
     }
 
+    /// Whether the first process of an instance exists.
+    pub fn has_process(&self, instance: &str) -> bool {
+        let state = self.get(&format!("/1.0/instances/{instance}/state"));
+        let pid = state.ok().and_then(|state| state["pid"].as_u64());
+        pid.is_some_and(|pid| pid > 0 && Path::new(&format!("/proc/{pid}")).exists())
+    }
+
     /// What the web server inside a running workload answers on a path, asked from inside its network.
     pub fn answer(&self, workload: &str, path: &str) -> Result<String> {
         let state = self.get(&format!("/1.0/instances/{workload}/state"))?;

@@ -41,7 +41,7 @@ pub fn run() -> Result<u8> {
         tally.failed += checked.failed;
         tally.skipped += checked.skipped;
     }
-    let options = Options::parse(&["--strict", "--allow-skip", ALLOWED_SKIP])?;
+    let options = Options::parse(&["--strict", "--allow-skip", ALLOWED_SKIP, "--quiet"])?;
     let held = scenario::run(&scenarios::all(), &options)?;
     tally.passed += held.passed;
     tally.failed += held.failed;

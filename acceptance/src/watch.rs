@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
-use crate::observer::Observer;
+use crate::observer::{Observer, Workload};
 
 /// Between two looks; a step of a rollout takes several times as long.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
 /// What was seen of an app.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Watched {
     /// The fewest workloads that ran at one moment.
     pub fewest: usize,
+    /// What was listed at that moment.
+    pub then: Vec<String>,
     /// The most.
     pub most: usize,
     /// How often it was looked.
@@ -35,16 +37,22 @@ pub fn watch<T>(
         let watcher = scope.spawn(|| -> Result<Watched> {
             let mut watched = Watched {
                 fewest: usize::MAX,
+                then: Vec::new(),
                 most: 0,
                 looks: 0,
             };
             while !ended.load(Ordering::Relaxed) {
-                let running = observer
-                    .workloads(app)?
-                    .iter()
-                    .filter(|workload| workload.is_running())
-                    .count();
-                watched.fewest = watched.fewest.min(running);
+                let workloads = observer.workloads(app)?;
+                // A busy Incus lists what runs as something else at times. The first process of a workload decides.
+                let runs = |workload: &&Workload| {
+                    workload.is_running() || observer.has_process(&workload.name)
+                };
+                let running = workloads.iter().filter(runs).count();
+                if running < watched.fewest {
+                    watched.fewest = running;
+                    let told = |one: &Workload| format!("{} {}", one.name, one.status);
+                    watched.then = workloads.iter().map(told).collect();
+                }
                 watched.most = watched.most.max(running);
                 watched.looks += 1;
                 thread::sleep(LOOK_EVERY);

@@ -71,7 +71,7 @@ fn one_more(context: &Context) -> Result<()> {
     write(&workspace, three)?;
     workspace.expect_changes()?;
     let machine = workspace.planned_change("homelab_instance.node[\"b\"]")?;
-    let after = &machine["change"]["after"];
+    let after = &machine["after"];
     ensure!(
         after["address"] == "192.168.1.211"
             && after["clusterable"] == true
@@ -134,7 +134,7 @@ resource "homelab_instance" "unwise" {
         .succeeded()?
         .says("Machine unwise has a role and no address")?
         .says("Machine unwise has no TPM")?;
-    workspace.expect_empty_plan()?.says_not("unwise")?;
+    workspace.expect_empty_plan()?.says_not("Machine unwise")?;
     workspace
         .import("homelab_instance.unwise", "unwise")?
         .failed()?;

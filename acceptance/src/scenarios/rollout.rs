@@ -99,8 +99,9 @@ fn blue_green(context: &Context) -> Result<()> {
     ensure!(seen.looks > 20, "only {} looks", seen.looks);
     ensure!(
         seen.fewest >= 2,
-        "at one moment only {} workloads ran",
-        seen.fewest
+        "at one moment only {} workloads ran: {:?}",
+        seen.fewest,
+        seen.then
     );
     ensure!(
         seen.most == 3,
@@ -141,8 +142,9 @@ fn broken_reverts(context: &Context) -> Result<()> {
         .says("revert-")?;
     ensure!(
         seen.fewest >= 2,
-        "at one moment only {} workloads ran",
-        seen.fewest
+        "at one moment only {} workloads ran: {:?}",
+        seen.fewest,
+        seen.then
     );
     let left = expect_serving(&observer, "revert", 2, VERSION_1)?;
     ensure!(

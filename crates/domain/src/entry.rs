@@ -11,6 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::AppSpec;
 use crate::moment::Moment;
+use crate::work::Work;
+
+/// The digest that the last revision has looked up for the image that is declared (docs/decisions/0007).
+///
+/// None after a rollout of that image failed: it may have been made anew under its name since.
+pub fn looked_up(published: Option<&AppSpec>, work: &Work, declared: &AppSpec) -> Option<String> {
+    let written = declared.image.reference.written();
+    let failed = work
+        .failure
+        .as_ref()
+        .is_some_and(|failure| failure.image == written);
+    published?.digest_for(declared).filter(|_| !failed)
+}
 
 /// What kind of profile a name of the fleet store stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -174,20 +174,16 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
         executor: Executor::Provider,
         deleted: None,
     };
-    // What the plan left known is what the image stands for, and so is what the last revision looked up for the same
-    // reference, unless it failed: the image may have been made anew since (docs/decisions/0007).
+    // What the plan left known is what the image stands for.
     let planned = request
         .planned
         .attr("image_digest")
         .as_str()
         .map(str::to_owned);
-    let failed = fleet
-        .get(&spec.name)
-        .is_some_and(|record| record.work.failure.is_some());
-    let published = highest
-        .and_then(|entry| entry.spec.as_ref())
-        .filter(|_| !failed);
-    let known = planned.or_else(|| published.and_then(|published| published.digest_for(&spec)));
+    let known = planned.or_else(|| {
+        let record = fleet.get(&spec.name)?;
+        entry::looked_up(highest?.spec.as_ref(), &record.work, &spec)
+    });
     publish(cluster, fleet, &spec, known, next).await
 }
 
@@ -199,7 +195,7 @@ async fn publish(
     known: Option<String>,
     entry: Entry,
 ) -> Result<Published, Wrong> {
-    cluster.about().await?;
+    cluster.server().await?;
     let before = fleet.remove(&spec.name).unwrap_or_default();
     let (spec, architecture) = rollout::pin(cluster, spec, known).await?;
     let entry = Entry {
@@ -327,7 +323,7 @@ async fn remove(
     name: &str,
     call: &Call,
 ) -> Result<Diagnostics, Error> {
-    cluster.about().await?;
+    cluster.server().await?;
     let mut fleet = store::snapshot(cluster).await?;
     let record = fleet.remove(name).unwrap_or_default();
     let Some(entry) = &record.entry else {

@@ -6,6 +6,7 @@
 
 use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
+use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
 use domain::rollout::forecast;
@@ -108,10 +109,7 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
 fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
     spec.image.digest = match new_image {
         false => prior.attr("image_digest").as_str().map(str::to_owned),
-        // After a failure the image may have been made anew under its name.
-        true => seen
-            .filter(|seen| seen.work.failure.is_none())
-            .and_then(|seen| seen.spec.as_ref()?.digest_for(&spec)),
+        true => seen.and_then(|seen| entry::looked_up(seen.spec.as_ref(), &seen.work, &spec)),
     };
     spec
 }

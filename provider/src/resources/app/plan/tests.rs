@@ -135,9 +135,8 @@ fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
     }
 }
 
-/// An apply of another image was cut off: the plan of the next knows the candidate for what it is.
-#[test]
-fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
+/// The same with a candidate of app/v2 that is well, and an apply that has not come to its end.
+fn with_candidate() -> (Value, Private) {
     let (state, mut seen) = applied();
     let mut spec = declared(&config("app/v2", "1"))
         .spec()
@@ -152,6 +151,13 @@ fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
     };
     seen.observation.workloads.push(candidate);
     seen.spec = Some(spec);
+    (state, seen)
+}
+
+/// An apply of another image was cut off: the plan of the next knows the candidate for what it is.
+#[test]
+fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
+    let (state, seen) = with_candidate();
     let plan = planned(config("app/v2", "1"), &state, seen.write());
     let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
     assert_eq!(
@@ -165,20 +171,7 @@ fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
 /// The image may have been made anew under its name since: what failed is not taken up as if it had been cut off.
 #[test]
 fn a_candidate_that_failed_is_not_taken_up_again() {
-    let (state, mut seen) = applied();
-    let mut spec = declared(&config("app/v2", "1"))
-        .spec()
-        .expect("a sound declaration");
-    spec.image.digest = Some("d2".to_owned());
-    let candidate = Workload {
-        name: "web-g1".to_owned(),
-        generation: 1,
-        image: "app/v2".to_owned(),
-        spec: spec.hash(),
-        ..seen.observation.workloads[0].clone()
-    };
-    seen.observation.workloads.push(candidate);
-    seen.spec = Some(spec);
+    let (state, mut seen) = with_candidate();
     seen.work.failure = Some(domain::work::FailureRecord {
         ordinal: 0,
         generation: 1,
@@ -190,6 +183,13 @@ fn a_candidate_that_failed_is_not_taken_up_again() {
     let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
     let taken_up = Value::from("replica 0: promote generation 1, remove generation 0");
     assert!(!steps.contains(&taken_up), "{steps:?}");
+    // What failed before was another image: this one was only cut off.
+    if let Some(failure) = &mut seen.work.failure {
+        failure.image = "app/v0".to_owned();
+    }
+    let plan = planned(config("app/v2", "1"), &state, seen.write());
+    let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+    assert_eq!(steps, [taken_up]);
 }
 
 #[test]

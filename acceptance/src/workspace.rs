@@ -231,6 +231,15 @@ impl Workspace {
         Ok(plan)
     }
 
+    /// What is in the file of the last saved plan: a compressed archive, in which nothing could be found as it is.
+    pub fn plan_file(&self) -> Result<String> {
+        let file = self.folder.join("plan");
+        process::run(&mut process::tool(
+            "busybox",
+            &["unzip", "-p", &file.to_string_lossy()],
+        ))
+    }
+
     /// The last saved plan as JSON.
     pub fn planned(&self) -> Result<Value> {
         self.show(&["show", "-json", "plan"])

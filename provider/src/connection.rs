@@ -14,8 +14,6 @@ use tfplugin::{Diagnostic, Diagnostics, Path, Value};
 use crate::diagnose;
 use crate::given::{given, list, text};
 
-/// Where Incus listens unless told otherwise.
-const DEFAULT_FOLDER: &str = "/var/lib/incus";
 const DEFAULT_PROJECT: &str = "default";
 const DEFAULT_FLEET_PROJECT: &str = "homelab";
 const DEFAULT_STORAGE_POOL: &str = "local";
@@ -38,26 +36,26 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Reads the block; what it leaves out may be in the environment.
-    pub(crate) fn read(config: &Value, any: Variable<'_>) -> Self {
-        let text = |name: &str| text(config.attr(name)).or(|| from_environment(name, any));
+    pub(crate) fn read(config: &Value, variable: Variable<'_>) -> Self {
         // Where Incus is, is one choice: a block that makes it is not disturbed by the other variable.
-        let chosen = |name: &str| !config.attr(name).is_null();
-        let nothing: Variable<'_> = &|_| None;
-        let variable = match chosen("endpoints") || chosen("remote") {
-            true => nothing,
-            false => any,
+        let is_place = |name: &str| matches!(name, "endpoints" | "remote");
+        let place_chosen = ["endpoints", "remote"]
+            .iter()
+            .any(|name| !config.attr(name).is_null());
+        let elsewhere = |name: &str| match is_place(name) && place_chosen {
+            true => Given::Absent,
+            false => from_environment(name, variable),
         };
+        let text = |name: &str| text(config.attr(name)).or(|| elsewhere(name));
         let texts = |name: &str| {
-            given(config.attr(name), list)
-                .or(|| from_environment(name, variable).map(|line| split(&line)))
+            given(config.attr(name), list).or(|| elsewhere(name).map(|line| split(&line)))
         };
         Self {
             endpoints: texts("endpoints"),
-            remote: self::text(config.attr("remote")).or(|| from_environment("remote", variable)),
+            remote: text("remote"),
             client_certificate: text("client_certificate"),
             client_key: text("client_key"),
-            server_fingerprints: given(config.attr("server_fingerprints"), list)
-                .or(|| from_environment("server_fingerprints", any).map(|line| split(&line))),
+            server_fingerprints: texts("server_fingerprints"),
             project: text("project"),
             fleet_project: text("fleet_project"),
             storage_pool: text("storage_pool"),
@@ -210,7 +208,7 @@ fn default_endpoints(variable: Variable<'_>) -> Vec<Endpoint> {
     let own = variable("INCUS_DIR").filter(|folder| !folder.is_empty());
     own.into_iter()
         .map(PathBuf::from)
-        .chain([PathBuf::from(DEFAULT_FOLDER)])
+        .chain([PathBuf::from(incus::endpoint::DEFAULT_FOLDER)])
         .map(|folder| Endpoint::Unix(folder.join("unix.socket")))
         .collect()
 }

@@ -17,7 +17,7 @@ use crate::data_sources::ClusterSource;
 use crate::ephemeral::Keypair;
 use crate::functions;
 use crate::resources::{App, Instance, Network};
-use crate::session::{Configured, NoCluster, Session};
+use crate::session::{NoCluster, Session};
 
 /// The provider.
 #[derive(Default)]
@@ -87,12 +87,11 @@ impl Provider for Homelab {
         let connection = Connection::read(&config, &variable);
         let diagnostics = connection.check();
         self.session.configure(match config.is_wholly_known() {
-            _ if diagnostics.has_errors() => Configured::No,
-            false => Configured::Unknown,
-            true => match connection.cluster(&variable) {
-                Ok(cluster) => Configured::Yes(cluster),
-                Err(diagnostic) => Configured::Not(NoCluster::Unusable(Box::new(diagnostic))),
-            },
+            _ if diagnostics.has_errors() => Err(NoCluster::NotConfigured),
+            false => Err(NoCluster::NotKnownYet),
+            true => connection
+                .cluster(&variable)
+                .map_err(|diagnostic| NoCluster::Unusable(Box::new(diagnostic))),
         });
         diagnostics
     }

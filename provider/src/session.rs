@@ -19,23 +19,9 @@ use crate::diagnose;
 /// Shared by all resources of one provider process.
 #[derive(Default)]
 pub(crate) struct Session {
-    configured: Mutex<Configured>,
+    configured: Mutex<Option<Result<Cluster, NoCluster>>>,
     snapshot: tokio::sync::Mutex<Cache>,
     told: Mutex<BTreeSet<String>>,
-}
-
-/// How far the configuration is known.
-#[derive(Clone, Default)]
-pub(crate) enum Configured {
-    /// Not yet.
-    #[default]
-    No,
-    /// Its endpoints come from something that does not exist yet.
-    Unknown,
-    /// It names no cluster that could be used.
-    Not(NoCluster),
-    /// This is it.
-    Yes(Cluster),
 }
 
 /// Why there is no cluster to talk to.
@@ -73,41 +59,33 @@ enum Cache {
 }
 
 impl Session {
-    /// Takes over a configuration.
-    pub(crate) fn configure(&self, configured: Configured) {
+    /// Takes over what a configuration leads to.
+    pub(crate) fn configure(&self, cluster: Result<Cluster, NoCluster>) {
         *self
             .configured
             .lock()
-            .unwrap_or_else(PoisonError::into_inner) = configured;
+            .unwrap_or_else(PoisonError::into_inner) = Some(cluster);
     }
 
     /// The cluster of the configuration.
     pub(crate) fn cluster(&self) -> Result<Cluster, NoCluster> {
-        match &*self
-            .configured
+        self.configured
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-        {
-            Configured::Yes(cluster) => Ok(cluster.clone()),
-            Configured::Unknown => Err(NoCluster::NotKnownYet),
-            Configured::Not(none) => Err(none.clone()),
-            Configured::No => Err(NoCluster::NotConfigured),
-        }
+            .clone()
+            .unwrap_or(Err(NoCluster::NotConfigured))
     }
 
     /// The cluster of the configuration, and no other: not if `kept`, from an earlier time, says which one it is
     /// (docs/decisions/0012).
-    pub(crate) async fn same_cluster(
-        &self,
-        kept: Option<Fingerprint>,
-    ) -> Result<Cluster, NoCluster> {
+    pub(crate) fn same_cluster(&self, kept: Option<Fingerprint>) -> Result<Cluster, NoCluster> {
         let cluster = self.cluster()?;
-        if let Some(kept) = kept {
-            let expected = cluster.client.expect_cluster(kept).await;
-            expected
-                .map_err(|error| NoCluster::Unusable(Box::new(diagnose::two_clusters(&error))))?;
+        match kept.map(|kept| cluster.client.expect_cluster(kept)) {
+            Some(Err(error)) => Err(NoCluster::Unusable(Box::new(diagnose::two_clusters(
+                &error,
+            )))),
+            Some(Ok(())) | None => Ok(cluster),
         }
-        Ok(cluster)
     }
 
     /// The shared snapshot: a constant number of requests, however many resources ask.
@@ -166,7 +144,7 @@ async fn take(cluster: &Cluster) -> Result<Snapshot, Error> {
 
 async fn take_once(cluster: &Cluster) -> Result<Snapshot, Error> {
     // A server was chosen when this is answered, so from here on it is known whose answers they are.
-    cluster.about().await?;
+    cluster.server().await?;
     let of = cluster.client.cluster();
     let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
     Ok(Snapshot {

@@ -80,7 +80,7 @@ fn timed(workspace: &Workspace) -> Result<Duration> {
 // All resources use `count`: with `for_each` OpenTofu evaluates the whole set again for each instance, which would hide
 // what is to be measured.
 
-fn many_apps(count: usize) -> String {
+pub(super) fn many_apps(count: usize) -> String {
     format!(
         r#"
 resource "homelab_app" "many" {{

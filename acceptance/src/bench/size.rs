@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
+use super::plan::many_apps;
 use super::{median, ratio};
 use crate::scenario::Context;
 use crate::workspace::Workspace;
@@ -18,8 +19,12 @@ pub(super) fn run(context: &Context) -> Result<()> {
     let apps = context.workspace("bench-size-apps")?;
     // A plan of what does not exist yet asks nobody.
     let nowhere = "provider \"homelab\" {\n  endpoints = [\"unix:///nowhere/unix.socket\"]\n}\n";
-    let few = peak_of_plan(context, &apps, &format!("{nowhere}{}", many(1)))?;
-    let many = peak_of_plan(context, &apps, &format!("{nowhere}{}", many(RESOURCES)))?;
+    let few = peak_of_plan(context, &apps, &format!("{nowhere}{}", many_apps(1)))?;
+    let many = peak_of_plan(
+        context,
+        &apps,
+        &format!("{nowhere}{}", many_apps(RESOURCES)),
+    )?;
     println!(
         "memory of a plan     {many:.1} MiB for {RESOURCES} apps, {:.2} of the {few:.1} MiB for one",
         many / few
@@ -49,21 +54,6 @@ fn processes_of(program: &Path) -> Vec<f64> {
         .filter(|entry| fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == program));
     let peak = |entry: fs::DirEntry| super::start::peak(&entry.path());
     ours.filter_map(peak).collect()
-}
-
-fn many(count: usize) -> String {
-    format!(
-        r#"
-resource "homelab_app" "many" {{
-  count    = {count}
-  name     = "many-${{count.index}}"
-  type     = "generic-stateless"
-  replicas = 1
-  image    = {{ alias = "app/v1" }}
-  health   = {{ check = {{ running = {{}} }}, min_healthy_time = "0s", healthy_deadline = "2m" }}
-}}
-"#
-    )
 }
 
 fn schemas(context: &Context) -> Result<()> {

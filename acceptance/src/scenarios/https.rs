@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::{App, expect_serving};
 use crate::lab::{Lab, VERSION_1};
 use crate::observer::Observer;
-use crate::process::{run, tool};
 use crate::scenario::{Context, Scenario};
 use crate::workspace::Workspace;
 
@@ -106,13 +105,8 @@ fn over_https(context: &Context) -> Result<()> {
     expect_serving(&lab.observer(), "web", 1, VERSION_1)?;
     workspace.expect_empty_plan()?.says_not("first use")?;
     let key = pair.key.lines().nth(1).context("a key")?;
-    let plan = workspace.folder().join("plan");
-    let unzipped = run(&mut tool(
-        "busybox",
-        &["unzip", "-p", &plan.to_string_lossy()],
-    ))?;
     let state = fs::read_to_string(workspace.folder().join("terraform.tfstate"))?;
-    for (file, text) in [("the state", state), ("the plan", unzipped)] {
+    for (file, text) in [("the state", state), ("the plan", workspace.plan_file()?)] {
         ensure!(
             text.contains("homelab_app"),
             "{file} is not what was looked at"

@@ -135,8 +135,20 @@ resource "homelab_instance" "unwise" {
         .says("Machine unwise has a role and no address")?
         .says("Machine unwise has no TPM")?;
     workspace.expect_empty_plan()?.says_not("Machine unwise")?;
+    // A name is all that an import knows, and the next plan completes the rest without replacing anything.
+    workspace
+        .run(&["state", "rm", "homelab_instance.unwise"])?
+        .succeeded()?;
     workspace
         .import("homelab_instance.unwise", "unwise")?
-        .failed()?;
-    Ok(())
+        .succeeded()?;
+    workspace.expect_changes()?;
+    let expected = ["homelab_instance.unwise [\"update\"]"];
+    ensure!(
+        changes(&workspace)? == expected,
+        "{:?}",
+        changes(&workspace)?
+    );
+    workspace.apply()?.succeeded()?;
+    workspace.expect_empty_plan().map(drop)
 }

@@ -60,8 +60,10 @@ pub struct DeclaredSecurity {
 pub enum Advice {
     /// It has a role and no address, and so cannot be a member (HO-IPAM-14).
     RoleWithoutAddress,
-    /// Its disk is encrypted less well, for want of this (HO-SEED-07).
-    WeakerEncryption(&'static str),
+    /// Its disk is encrypted less well, for want of a TPM (HO-SEED-07).
+    NoTpm,
+    /// The same, for want of Secure Boot.
+    NoSecureBoot,
 }
 
 impl Declared {
@@ -88,10 +90,10 @@ impl Declared {
         }
         if let Given::Known(security) = &self.security {
             if security.tpm == Given::Known(false) {
-                advice.push(Advice::WeakerEncryption("a TPM"));
+                advice.push(Advice::NoTpm);
             }
             if security.secure_boot == Given::Known(false) {
-                advice.push(Advice::WeakerEncryption("Secure Boot"));
+                advice.push(Advice::NoSecureBoot);
             }
         }
         advice

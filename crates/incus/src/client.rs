@@ -99,15 +99,9 @@ impl Client {
     /// # Errors
     ///
     /// Another cluster was named before.
-    pub async fn expect_cluster(&self, fingerprint: Fingerprint) -> Result<(), Error> {
-        let before = self.trusted.cluster();
-        self.trusted
-            .expect(fingerprint)
-            .map_err(Error::TwoClusters)?;
-        if before != self.trusted.cluster() {
-            self.choice.forget().await;
-        }
-        Ok(())
+    pub fn expect_cluster(&self, fingerprint: Fingerprint) -> Result<(), Error> {
+        // The endpoint in use is judged again before it is used again (`client/choice.rs`).
+        self.trusted.expect(fingerprint).map_err(Error::TwoClusters)
     }
 
     /// What an operator should know about the servers that were used, each thing once.

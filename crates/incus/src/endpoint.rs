@@ -5,6 +5,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+/// The folder in which Incus has its socket unless it is told otherwise.
+pub const DEFAULT_FOLDER: &str = "/var/lib/incus";
+
 /// The port on which Incus listens unless it is told otherwise.
 const DEFAULT_PORT: u16 = 8443;
 

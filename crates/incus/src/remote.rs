@@ -12,15 +12,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::certificate::Fingerprint;
-use crate::endpoint::{Endpoint, EndpointError};
+use crate::endpoint::{DEFAULT_FOLDER, Endpoint, EndpointError};
 use crate::identity::{Identity, IdentityError};
 use crate::trust::Trust;
 
 /// The remote that the client knows without being told: the server on this machine.
 const LOCAL: &str = "local";
-
-/// Where Incus listens on this machine unless told otherwise.
-const SOCKET_FOLDER: &str = "/var/lib/incus";
 
 /// Where a remote is, and how it is reached.
 #[derive(Debug, Clone)]
@@ -156,7 +153,7 @@ impl Folders {
         };
         let home = || set("HOME").map(|home| home.join(".config"));
         let shared = || set("XDG_CONFIG_HOME").or_else(home);
-        let folder = set("INCUS_DIR").unwrap_or_else(|| PathBuf::from(SOCKET_FOLDER));
+        let folder = set("INCUS_DIR").unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
         Some(Self {
             user: set("INCUS_CONF").or_else(|| Some(shared()?.join("incus")))?,
             global: set("INCUS_GLOBAL_CONF").unwrap_or_else(|| PathBuf::from("/etc/incus")),

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use incus::{Client, Fingerprint, server, storage};
+use incus::server::{self, Server};
+use incus::{Client, Fingerprint, storage};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::Error;
@@ -46,20 +47,11 @@ pub struct Cluster {
     pub shared_pool: Option<String>,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
-    about: Arc<Mutex<Known>>,
+    known: Arc<Mutex<Known>>,
 }
 
-/// What the cluster with this certificate said about itself.
-type Known = Option<(Option<Fingerprint>, About)>;
-
-/// What does not change while a process runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
-    /// Whether Incus is clustered.
-    pub clustered: bool,
-    /// The version of the server that answered.
-    pub version: String,
-}
+/// What a server of the cluster with this certificate said about itself.
+type Known = Option<(Option<Fingerprint>, Arc<Server>)>;
 
 impl Cluster {
     /// A cluster; nothing is sent yet.
@@ -71,7 +63,7 @@ impl Cluster {
             storage_pool: settings.storage_pool,
             shared_pool: settings.shared_pool,
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
-            about: Arc::default(),
+            known: Arc::default(),
         }
     }
 
@@ -79,19 +71,19 @@ impl Cluster {
     ///
     /// # Errors
     /// If nobody answers, or if it is nothing that this code can work with (HO-CI-09).
-    pub async fn about(&self) -> Result<About, Error> {
-        let mut kept = self.about.lock().await;
-        if let Some((of, about)) = &*kept
+    pub async fn server(&self) -> Result<Arc<Server>, Error> {
+        let mut known = self.known.lock().await;
+        if let Some((of, server)) = &*known
             && *of == self.client.cluster()
         {
-            return Ok(about.clone());
+            return Ok(Arc::clone(server));
         }
-        let about = self.ask().await?;
-        *kept = Some((self.client.cluster(), about.clone()));
-        Ok(about)
+        let server = Arc::new(self.ask().await?);
+        *known = Some((self.client.cluster(), Arc::clone(&server)));
+        Ok(server)
     }
 
-    async fn ask(&self) -> Result<About, Error> {
+    async fn ask(&self) -> Result<Server, Error> {
         let server = self.client.send(server::get()).await?;
         let known = server
             .major()
@@ -110,9 +102,6 @@ impl Cluster {
                 });
             }
         }
-        Ok(About {
-            clustered: server.environment.server_clustered,
-            version: server.environment.server_version,
-        })
+        Ok(server)
     }
 }

@@ -38,7 +38,7 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
 }
 
 async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
-    if !cluster.about().await?.clustered {
+    if !cluster.server().await?.environment.server_clustered {
         return Ok(Vec::new());
     }
     let members = cluster.client.send(cluster::members()).await?;

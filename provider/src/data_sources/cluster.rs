@@ -36,7 +36,7 @@ impl ClusterSource {
 
 /// What Incus says.
 struct Seen {
-    server: Server,
+    server: Arc<Server>,
     members: Vec<Member>,
     /// The version of each member, in the same order; none of one that does not answer.
     versions: Vec<Option<String>>,
@@ -130,9 +130,8 @@ fn member_attributes() -> [Attribute; 8] {
 }
 
 async fn look(cluster: &Cluster) -> Result<Seen, Error> {
-    let about = cluster.about().await?;
-    let server = cluster.client.send(server::get()).await?;
-    let mut members = match about.clustered {
+    let server = cluster.server().await?;
+    let mut members = match server.environment.server_clustered {
         true => cluster.client.send(cluster::members()).await?,
         false => Vec::new(),
     };

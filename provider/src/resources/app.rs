@@ -88,11 +88,7 @@ impl Resource for App {
             private: request.private,
             diagnostics: Diagnostics::new(),
         };
-        let cluster = match self
-            .session
-            .same_cluster(private::cluster(&read.private))
-            .await
-        {
+        let cluster = match self.session.same_cluster(private::cluster(&read.private)) {
             Ok(cluster) => cluster,
             Err(NoCluster::NotKnownYet) => {
                 self.tell_unrefreshed(&mut read.diagnostics);
@@ -132,7 +128,6 @@ impl Resource for App {
         match self
             .session
             .same_cluster(private::cluster(&request.private))
-            .await
         {
             Ok(cluster) => {
                 self.session.about_to_write().await;
@@ -148,7 +143,6 @@ impl Resource for App {
         match self
             .session
             .same_cluster(private::cluster(&request.private))
-            .await
         {
             Ok(cluster) => {
                 self.session.about_to_write().await;

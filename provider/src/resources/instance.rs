@@ -189,15 +189,18 @@ fn warning(name: &str, advice: Advice) -> Diagnostic {
                 )
                 .at("role")
         }
-        Advice::WeakerEncryption(lacking) => {
-            Diagnostic::warning(format!("Machine {name} has no {}", lacking.trim_start_matches("a ")))
-                .detail(format!(
-                    "Without {lacking} the encryption of its disk protects less: whoever has the machine may get at the key. \
-                     If it has one, switch it on in the firmware and remove this from security."
-                ))
-                .at("security")
-        }
+        Advice::NoTpm => weaker_encryption(name, "TPM"),
+        Advice::NoSecureBoot => weaker_encryption(name, "Secure Boot"),
     }
+}
+
+fn weaker_encryption(name: &str, lacking: &str) -> Diagnostic {
+    Diagnostic::warning(format!("Machine {name} has no {lacking}"))
+        .detail(format!(
+            "Without {lacking} the encryption of its disk protects less: whoever has the machine may get at the key. If it \
+             has one, switch it on in the firmware and remove this from security."
+        ))
+        .at("security")
 }
 
 fn network_attributes() -> [Attribute; 4] {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +10,6 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::Room;
-use crate::process::{run, tool};
 use crate::workspace::{Run, Started};
 
 /// Every key that hung in the world while a command ran, and whether one of them was renewed.
@@ -108,7 +106,11 @@ fn nowhere_in_files(room: &Room, keys: &Keys, shown: &Run) -> Result<()> {
     let private = BASE64_STANDARD.decode(private.as_str().unwrap_or_default())?;
     let texts = [
         ("the plan as JSON", "plain-to-see", shown),
-        ("the plan", "plain-to-see", unzipped(&folder.join("plan"))?),
+        (
+            "the plan",
+            "plain-to-see",
+            room.workspace.plan_file()?.into_bytes(),
+        ),
         (
             "the state",
             "plain-to-see",
@@ -200,10 +202,4 @@ fn memory_has(bytes: &[u8], word: &str) -> bool {
     bytes
         .windows(word.len())
         .any(|window| window == word.as_bytes())
-}
-
-/// A plan file is a compressed archive, in which nothing could be found as it is.
-fn unzipped(archive: &Path) -> Result<Vec<u8>> {
-    let archive = archive.to_string_lossy();
-    run(&mut tool("busybox", &["unzip", "-p", &archive])).map(String::into_bytes)
 }

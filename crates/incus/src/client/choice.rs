@@ -55,11 +55,6 @@ impl Choice {
             known.first = index;
         }
     }
-
-    /// Takes note that every endpoint must prove itself again.
-    pub(super) async fn forget(&self) {
-        self.0.lock().await.good = None;
-    }
 }
 
 impl Known {

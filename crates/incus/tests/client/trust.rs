@@ -23,7 +23,6 @@ async fn an_expected_cluster_is_found_behind_one_that_answers_first() {
 
     client
         .expect_cluster(fingerprint(C1))
-        .await
         .expect("the first to be named");
     client.send(profile::names("p")).await.expect("names");
     assert_eq!(reinstalled.requests().len(), 1);
@@ -40,7 +39,6 @@ async fn an_open_connection_is_not_used_after_another_cluster_was_expected() {
     let asked = server.everything().len();
     client
         .expect_cluster(right.fingerprint())
-        .await
         .expect("the first to be named");
     let refused = client
         .send(profile::names("p"))
@@ -60,18 +58,9 @@ async fn an_open_connection_is_not_used_after_another_cluster_was_expected() {
 #[tokio::test]
 async fn two_expected_clusters_contradict_each_other() {
     let client = client(&[]);
-    client
-        .expect_cluster(fingerprint(C1))
-        .await
-        .expect("the first");
-    client
-        .expect_cluster(fingerprint(C1))
-        .await
-        .expect("the same");
-    let error = client
-        .expect_cluster(fingerprint(C2))
-        .await
-        .expect_err("another");
+    client.expect_cluster(fingerprint(C1)).expect("the first");
+    client.expect_cluster(fingerprint(C1)).expect("the same");
+    let error = client.expect_cluster(fingerprint(C2)).expect_err("another");
     assert!(matches!(error, Error::TwoClusters(_)), "{error}");
     let told = error.source().expect("a cause").to_string();
     assert!(told.contains(C1) && told.contains(C2), "{told}");
@@ -87,7 +76,7 @@ async fn given_fingerprints_are_newer_than_what_was_kept() {
     let client = trusting(&[&renewed.endpoint], trust);
     // States that were kept at different times do not contradict each other then.
     for kept in [C1, C2, C1] {
-        let expected = client.expect_cluster(fingerprint(kept)).await;
+        let expected = client.expect_cluster(fingerprint(kept));
         expected.expect("the given ones decide");
     }
     client.send(profile::names("p")).await.expect("names");
@@ -108,7 +97,7 @@ async fn a_cluster_that_was_learnt_elsewhere_overrides_nothing_that_was_kept() {
         "{refused}"
     );
     let client = trusting(&[&server.endpoint], learnt(C2));
-    let kept = client.expect_cluster(fingerprint(C1)).await;
+    let kept = client.expect_cluster(fingerprint(C1));
     let error = kept.expect_err("the state was made on another cluster");
     assert!(matches!(error, Error::TwoClusters(_)), "{error}");
 }
@@ -122,10 +111,7 @@ async fn several_endpoints_are_ambiguous_until_a_cluster_is_named() {
     let several = client(&both);
     several.send(profile::names("p")).await.expect("names");
     assert!(several.is_ambiguous(), "an answer says nothing");
-    several
-        .expect_cluster(fingerprint(C1))
-        .await
-        .expect("named");
+    several.expect_cluster(fingerprint(C1)).expect("named");
     assert!(!several.is_ambiguous());
     let given = Trust {
         server_fingerprints: vec![fingerprint(C1)],

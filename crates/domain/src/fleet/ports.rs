@@ -128,3 +128,33 @@ fn same_address(one: IpAddr, other: IpAddr) -> bool {
     };
     one == other || takes_in(one, other) || takes_in(other, one)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::same_address;
+
+    #[test]
+    fn an_address_of_all_takes_in_its_own_family_only() {
+        for (one, other, same) in [
+            ("0.0.0.0", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("::", "10.0.0.1", true),
+            ("::", "::1", true),
+            // Both can listen: IPv4 leaves IPv6 alone.
+            ("0.0.0.0", "::1", false),
+        ] {
+            let address = |text: &str| text.parse().expect("an address");
+            assert_eq!(
+                same_address(address(one), address(other)),
+                same,
+                "{one} {other}"
+            );
+            assert_eq!(
+                same_address(address(other), address(one)),
+                same,
+                "{other} {one}"
+            );
+        }
+    }
+}

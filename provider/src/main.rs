@@ -19,6 +19,7 @@ mod functions;
 mod resources;
 
 mod given;
+mod keys;
 
 mod diagnose;
 

@@ -2,6 +2,9 @@
 //!
 //! Incus's certificates sign themselves, so there is no authority to ask: a certificate is known by
 //! its fingerprint (`trust.rs` judges it), and its dates are read only to say what is wrong.
+//! `certificate/self_signed.rs` makes new ones, for clients.
+
+mod self_signed;
 
 use std::fmt;
 
@@ -10,6 +13,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use sha2::{Digest, Sha256};
 use webpki::{EndEntityCert, KeyUsage};
+
+pub use self_signed::{Pair, SelfSignedError, Wanted, self_signed};
 
 /// What a certificate is known by: the SHA-256 of its DER form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

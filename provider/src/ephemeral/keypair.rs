@@ -1,20 +1,19 @@
 //! `homelab_keypair`: a new pair of keys each time it is opened, for a tunnel or for the trust store of Incus.
 //!
-//! Before: `tfplugin` decoded the configuration. After: `make.rs` makes the pair, OpenTofu hands it on and forgets it.
+//! Before: `tfplugin` decoded the configuration. After: `keys.rs` or `incus` makes the pair, OpenTofu hands it on and forgets it.
 //! Nothing of it is noted, so there is nothing to renew or to close. Not here: keys that stay (a seed keeps its own).
-
-mod make;
 
 use core::time::Duration;
 
 use async_trait::async_trait;
+use incus::certificate::{self, Wanted};
 use jiff::Timestamp;
 use tfplugin::{
     Attribute, Call, Diagnostic, Diagnostics, EphemeralResource, Opened, Schema, Value,
     validate_duration,
 };
 
-use make::{ClientCertificate, Pair};
+use crate::keys;
 
 /// The ephemeral resource `homelab_keypair`.
 pub(crate) struct Keypair;
@@ -81,12 +80,8 @@ impl EphemeralResource for Keypair {
     // Open.
 
     async fn open(&self, config: Value, _call: &Call) -> Opened {
-        let made = match config.attr("kind").as_str() {
-            Some(WIREGUARD) => make::wireguard(),
-            _ => make::client_certificate(&client_certificate(&config)),
-        };
-        match made {
-            Ok(pair) => Opened::new(filled(config, pair)),
+        match filled(config) {
+            Ok(result) => Opened::new(result),
             Err(failure) => Opened::failed(
                 Diagnostic::error("A pair of keys could not be made").detail(format!(
                     "{failure}. Expected a machine that gives random numbers. Try again."
@@ -169,24 +164,35 @@ fn validate_validity(value: &Value) -> Result<(), Diagnostic> {
     }
 }
 
-fn client_certificate(config: &Value) -> ClientCertificate {
+fn client_certificate(config: &Value) -> Wanted {
     let validity = config.attr("validity").as_str();
     let validity = validity.and_then(|text| domain::duration::parse(text).ok());
     let common_name = config.attr("common_name").as_str();
-    ClientCertificate {
+    Wanted {
         common_name: common_name.unwrap_or(DEFAULT_COMMON_NAME).to_owned(),
         validity: validity.unwrap_or(DEFAULT_VALIDITY),
         now: Timestamp::now().into(),
     }
 }
 
-fn filled(config: Value, pair: Pair) -> Value {
+/// The configuration with a new pair in it, or which step failed.
+fn filled(config: Value) -> Result<Value, String> {
     let mut result = config;
-    result.set_attr("private_key", pair.private_key);
-    result.set_attr("public_key", pair.public_key);
-    result.set_attr("certificate", pair.certificate);
-    result.set_attr("fingerprint", pair.fingerprint);
-    result
+    if result.attr("kind").as_str() == Some(WIREGUARD) {
+        let pair = keys::wireguard().map_err(|failure| failure.to_string())?;
+        result.set_attr("private_key", pair.private_key);
+        result.set_attr("public_key", pair.public_key);
+        result.set_attr("certificate", Value::Null);
+        result.set_attr("fingerprint", Value::Null);
+    } else {
+        let pair = certificate::self_signed(&client_certificate(&result))
+            .map_err(|failure| failure.to_string())?;
+        result.set_attr("private_key", pair.private_key);
+        result.set_attr("public_key", pair.public_key);
+        result.set_attr("certificate", pair.certificate);
+        result.set_attr("fingerprint", pair.fingerprint.to_string());
+    }
+    Ok(result)
 }
 
 #[cfg(test)]

@@ -18,12 +18,8 @@ fn config(kind: Value, common_name: Value, validity: Value) -> Value {
 
 /// What `open` answers, without a host around it.
 fn opened(config: Value) -> Value {
-    let pair = match config.attr("kind").as_str() {
-        Some(WIREGUARD) => make::wireguard(),
-        _ => make::client_certificate(&client_certificate(&config)),
-    };
-    match pair {
-        Ok(pair) => filled(config, pair),
+    match filled(config) {
+        Ok(result) => result,
         Err(failure) => panic!("{failure}"),
     }
 }
@@ -109,66 +105,36 @@ fn names_and_validities_have_limits() {
     assert_eq!(validate_validity(&"720h".into()), Ok(()));
 }
 
-/// The vector of RFC 7748, section 6.1 (Bob): what we call a public key is what WireGuard calls one.
 #[test]
-fn public_keys_are_those_of_wireguard() {
-    let hexadecimal =
-        |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
-    let private_key = [
-        0x5d, 0xab, 0x08, 0x7e, 0x62, 0x4a, 0x8a, 0x4b, 0x79, 0xe1, 0x7f, 0x8b, 0x83, 0x80, 0x0e,
-        0xe6, 0x6f, 0x3b, 0xb1, 0x29, 0x26, 0x18, 0xb6, 0xfd, 0x1c, 0x2f, 0x8b, 0x27, 0xff, 0x88,
-        0xe0, 0xeb,
-    ];
-    let public_key = make::wireguard_public_key(&private_key).expect("a key");
-    let expected = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
-    assert_eq!(hexadecimal(&public_key), expected);
-}
-
-#[test]
-fn a_wireguard_pair_is_as_wg_makes_it() {
+fn a_wireguard_pair_has_two_halves_and_no_certificate() {
     let pair = opened(config(WIREGUARD.into(), Value::Null, Value::Null));
-    let key = |name: &str| -> [u8; 32] {
-        let text = pair.attr(name).as_str().expect("a text");
-        let bytes = STANDARD.decode(text).expect("base64");
-        bytes.try_into().expect("32 bytes")
-    };
-    let private_key = key("private_key");
-    let is_clamped = private_key[0] & 7 == 0 && private_key[31] & 0xc0 == 0x40;
-    assert!(is_clamped, "as wg genkey writes it");
-    let public_key = make::wireguard_public_key(&private_key);
-    assert_eq!(public_key, Ok(key("public_key").to_vec()));
+    let text = |name: &str| pair.attr(name).as_str().expect("a text");
+    let public_key = keys::wireguard_public_key(text("private_key"));
+    assert_eq!(public_key.as_deref(), Ok(text("public_key")));
     assert!(pair.attr("certificate").is_null() && pair.attr("fingerprint").is_null());
     assert!(pair.is_wholly_known());
 }
 
+/// What the certificate itself is like is tested where it is made, in `incus`.
 #[test]
-fn a_client_certificate_is_as_incus_takes_it() {
+fn a_client_certificate_has_all_its_parts() {
     let pair = opened(config(
         CLIENT_CERTIFICATE.into(),
         "Käthe's laptop".into(),
         "2h".into(),
     ));
     let text = |name: &str| pair.attr(name).as_str().expect("a text");
-    assert!(text("private_key").starts_with("-----BEGIN PRIVATE KEY-----"));
+    let identity = incus::Identity::from_pem(Some(text("certificate")), Some(text("private_key")));
+    let identity = identity.expect("the key fits").expect("an identity");
+    assert_eq!(text("fingerprint"), identity.fingerprint().to_string());
     assert!(text("public_key").starts_with("-----BEGIN PUBLIC KEY-----"));
-    assert!(text("certificate").starts_with("-----BEGIN CERTIFICATE-----"));
-    let fingerprint = incus::Fingerprint::of_pem(text("certificate")).expect("a certificate");
-    assert_eq!(text("fingerprint"), fingerprint.to_string());
-    assert_eq!(text("fingerprint").len(), 64);
-    // The certificate is of this key: the key signs, and its own public half is what is in the certificate.
-    let key = rcgen::KeyPair::from_pem(text("private_key")).expect("a key");
-    assert_eq!(text("public_key"), key.public_key_pem());
     let der: String = text("certificate")
         .lines()
         .filter(|line| !line.starts_with('-'))
         .collect();
     let der = STANDARD.decode(der).expect("base64");
-    let has = |bytes: &[u8]| der.windows(bytes.len()).any(|window| window == bytes);
-    assert!(has(key.public_key_raw()), "the certificate has another key");
-    assert!(
-        has("Käthe's laptop".as_bytes()),
-        "the certificate has another name"
-    );
+    let name = "Käthe's laptop".as_bytes();
+    assert!(der.windows(name.len()).any(|window| window == name));
 }
 
 /// Each opening makes another pair, of every kind.

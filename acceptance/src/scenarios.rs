@@ -10,12 +10,14 @@ mod https;
 mod kills;
 mod lab;
 mod machines;
+mod media;
 mod members;
 mod network;
 mod ownership;
 mod packaging;
 mod refusals;
 mod rollout;
+mod seeds;
 mod toy;
 
 use std::fmt::Write as _;
@@ -30,9 +32,11 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 15] = [
+    let groups: [&[Scenario]; 17] = [
         network::SCENARIOS,
         machines::SCENARIOS,
+        seeds::SCENARIOS,
+        media::SCENARIOS,
         functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,

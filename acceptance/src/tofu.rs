@@ -15,6 +15,9 @@ use crate::process::{Missing, run, tool};
 /// The file name that OpenTofu looks for.
 const PROVIDER: &str = "terraform-provider-homelab";
 
+/// The operator's program.
+const HOMELABCTL: &str = "homelabctl";
+
 /// The same for the toy, the provider that shows what `tfplugin` can do.
 const TOY: &str = "terraform-provider-toy";
 
@@ -35,7 +38,7 @@ impl Programs {
     /// Finds or builds OpenTofu, and builds the provider.
     pub fn find() -> Result<Programs> {
         let (tofu, origin) = find_tofu()?;
-        let provider = build_provider()?;
+        let (provider, homelabctl) = build_programs()?;
         let folder = tempfile::Builder::new()
             .prefix("validate-run-")
             .tempdir()
@@ -43,6 +46,8 @@ impl Programs {
         // A copy, so that building again meanwhile changes nothing under a running scenario.
         let copy = folder.path().join(PROVIDER);
         fs::copy(&provider, &copy).with_context(|| format!("copying {}", provider.display()))?;
+        fs::copy(&homelabctl, folder.path().join(HOMELABCTL))
+            .with_context(|| format!("copying {}", homelabctl.display()))?;
         let version = run(&mut tool(&tofu.to_string_lossy(), &["version"]))?;
         // A warning about the caller's own settings may come first.
         let version = version
@@ -75,6 +80,11 @@ impl Programs {
     /// The provider's binary.
     pub fn provider(&self) -> PathBuf {
         self.folder.path().join(PROVIDER)
+    }
+
+    /// The operator's program, beside it.
+    pub fn homelabctl(&self) -> PathBuf {
+        self.folder.path().join(HOMELABCTL)
     }
 
     /// The toy's binary, beside the provider's. It is built when the first scenario asks for it.
@@ -158,12 +168,17 @@ fn build_tofu(built: &Path) -> Result<()> {
     fs::rename(&unfinished, built).context("keeping OpenTofu")
 }
 
-fn build_provider() -> Result<PathBuf> {
+/// The provider and the operator's program; `PROVIDER` names a provider that is built already, with the other one beside.
+fn build_programs() -> Result<(PathBuf, PathBuf)> {
     if let Some(given) = std::env::var_os("PROVIDER").filter(|given| !given.is_empty()) {
-        return Ok(PathBuf::from(given));
+        let provider = PathBuf::from(given);
+        let beside = provider.with_file_name(HOMELABCTL);
+        return Ok((provider, beside));
     }
-    cargo_build(&["--release", "--package", PROVIDER]).context("building the provider")?;
-    Ok(target().join("release").join(PROVIDER))
+    let packages = ["--package", PROVIDER, "--package", HOMELABCTL];
+    cargo_build(&[&["--release"][..], &packages].concat()).context("building the programs")?;
+    let release = target().join("release");
+    Ok((release.join(PROVIDER), release.join(HOMELABCTL)))
 }
 
 /// Unlike the provider it is not what users get, so that a debug build will do.

@@ -86,6 +86,11 @@ fn seen(error: &Error) -> String {
     sentence(text, error.source())
 }
 
+/// An error and its causes as one sentence.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    sentence(capitalised(&error.to_string()), error.source())
+}
+
 /// A message and its causes as one sentence.
 fn sentence(mut text: String, mut cause: Option<&(dyn std::error::Error + 'static)>) -> String {
     while let Some(error) = cause {

@@ -23,6 +23,19 @@ pub(crate) fn text(value: &Value) -> Given<String> {
     given(value, |value| value.as_str().unwrap_or_default().to_owned())
 }
 
+/// Yes or no.
+pub(crate) fn flag(value: &Value) -> Given<bool> {
+    given(value, |value| value.as_bool().unwrap_or_default())
+}
+
+/// A whole number from 0. The schema has refused every other.
+pub(crate) fn whole(value: &Value) -> Given<u64> {
+    given(value, |value| {
+        let number = value.as_i64().unwrap_or_default();
+        u64::try_from(number).unwrap_or_default()
+    })
+}
+
 /// The texts of a map that is known.
 pub(crate) fn texts(map: &Value) -> BTreeMap<String, Given<String>> {
     let element = |(key, value): (&String, &Value)| (key.clone(), text(value));

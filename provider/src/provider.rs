@@ -16,13 +16,14 @@ use crate::connection::Connection;
 use crate::data_sources::ClusterSource;
 use crate::ephemeral::Keypair;
 use crate::functions;
-use crate::resources::{App, Instance, Network};
+use crate::resources::{App, Instance, Network, Outputs, Seed};
 use crate::session::{NoCluster, Session};
 
 /// The provider.
 #[derive(Default)]
 pub(crate) struct Homelab {
     session: Arc<Session>,
+    outputs: Arc<Outputs>,
 }
 
 #[async_trait]
@@ -83,6 +84,7 @@ impl Provider for Homelab {
     }
 
     async fn configure(&self, config: Value, _call: &Call) -> Diagnostics {
+        self.outputs.forget();
         let variable = |name: &str| env::var_os(name);
         let connection = Connection::read(&config, &variable);
         let diagnostics = connection.check();
@@ -100,6 +102,10 @@ impl Provider for Homelab {
         vec![
             ("homelab_network", Arc::new(Network)),
             ("homelab_instance", Arc::new(Instance)),
+            (
+                "homelab_seed",
+                Arc::new(Seed::new(Arc::clone(&self.outputs))),
+            ),
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
     }

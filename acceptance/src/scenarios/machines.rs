@@ -54,7 +54,7 @@ fn write(workspace: &Workspace, machines: &str) -> Result<()> {
 }
 
 /// What the last plan changes, as address and actions.
-fn changes(workspace: &Workspace) -> Result<Vec<String>> {
+pub(super) fn changes(workspace: &Workspace) -> Result<Vec<String>> {
     let planned = workspace.planned()?;
     let changes = planned["resource_changes"].as_array().context("changes")?;
     let told = |change: &Value| {

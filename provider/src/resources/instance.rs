@@ -13,7 +13,7 @@ use tfplugin::{
 };
 
 use crate::diagnose;
-use crate::given::{given, list, text};
+use crate::given::{flag, given, list, text};
 
 // Model.
 
@@ -21,8 +21,8 @@ use crate::given::{given, list, text};
 #[derive(Debug)]
 pub(crate) struct Instance;
 
-fn model(config: &Value) -> Declared {
-    let flag = |value: &Value| given(value, |value| value.as_bool().unwrap_or_default());
+/// What is declared of a machine; a seed has the same as its `machine`.
+pub(super) fn model(config: &Value) -> Declared {
     Declared {
         name: text(config.attr("name")),
         mac: text(config.attr("mac")),
@@ -69,46 +69,13 @@ impl Resource for Instance {
              be installed on it. Nothing happens outside of the state; `homelab_seed` makes install media of it and \
              `homelab_cluster_member` a member. Both take the whole resource.",
         )
-        .attributes([
-            Attribute::string("name").required().replace().describe(
-                "The name: the machine's hostname and the member's name, a hostname label of at most 48 characters. A \
-                 change replaces the machine.",
-            ),
-            Attribute::string("mac").required().same_meaning(same_mac).describe(
-                "The MAC address of the network card, in any usual spelling, such as `52:54:00:00:00:0a`, \
-                 `52-54-00-00-00-0A` or `5254.0000.000a`. Another spelling is no change.",
-            ),
-            Attribute::single("network", network_attributes()).optional().describe(
-                "The network that the machine is in, usually a whole `homelab_network`. With it `address` is required.",
-            ),
-            Attribute::string("address").optional().describe(
-                "The machine's address, usually `homelab_network.NAME.assignments[each.key]`. To choose it, pin it in the \
-                 `claims` of the network.",
-            ),
-            Attribute::string("role").optional().describe(
-                "`bootstrap` for the machine that the cluster begins with, `join` for every other member. Without a role \
-                 the machine is in no cluster.",
-            ),
-            Attribute::string("os").optional().describe(
-                "`incusos` (the default), or `linux` for a machine that runs Incus on a Linux of its own; nothing is \
-                 installed there.",
-            ),
-            Attribute::bool("dhcp").optional().describe(
-                "Whether the machine asks for an address by DHCP; if unset, it does so when it has no `address`.",
-            ),
-            Attribute::single("security", security_attributes())
-                .optional()
-                .describe("What protects the machine's disk. Only one of the two may be missing."),
-            Attribute::single("install_disk", disk_attributes()).optional().describe(
-                "Which disk IncusOS is installed on; all that is given must hold. If unset, the machine must have exactly \
-                 one disk of 50 GiB or more.",
-            ),
+        .attributes(declared_attributes().into_iter().chain([
             Attribute::string("hostname").computed().describe("The machine's hostname."),
             Attribute::bool("clusterable").computed().describe(
                 "Whether the machine can become a member at its first start: it has a role, and an address that is known \
                  beforehand.",
             ),
-        ])
+        ]))
     }
 
     fn validate(&self, config: &Value, diagnostics: &mut Diagnostics) {
@@ -201,6 +168,45 @@ fn weaker_encryption(name: &str, lacking: &str) -> Diagnostic {
              has one, switch it on in the firmware and remove this from security."
         ))
         .at("security")
+}
+
+/// What a user declares of a machine.
+pub(super) fn declared_attributes() -> [Attribute; 9] {
+    [
+        Attribute::string("name").required().replace().describe(
+            "The name: the machine's hostname and the member's name, a hostname label of at most 48 characters. A \
+             change replaces the machine.",
+        ),
+        Attribute::string("mac").required().same_meaning(same_mac).describe(
+            "The MAC address of the network card, in any usual spelling, such as `52:54:00:00:00:0a`, \
+             `52-54-00-00-00-0A` or `5254.0000.000a`. Another spelling is no change.",
+        ),
+        Attribute::single("network", network_attributes()).optional().describe(
+            "The network that the machine is in, usually a whole `homelab_network`. With it `address` is required.",
+        ),
+        Attribute::string("address").optional().describe(
+            "The machine's address, usually `homelab_network.NAME.assignments[each.key]`. To choose it, pin it in the \
+             `claims` of the network.",
+        ),
+        Attribute::string("role").optional().describe(
+            "`bootstrap` for the machine that the cluster begins with, `join` for every other member. Without a role \
+             the machine is in no cluster.",
+        ),
+        Attribute::string("os").optional().describe(
+            "`incusos` (the default), or `linux` for a machine that runs Incus on a Linux of its own; nothing is \
+             installed there.",
+        ),
+        Attribute::bool("dhcp").optional().describe(
+            "Whether the machine asks for an address by DHCP; if unset, it does so when it has no `address`.",
+        ),
+        Attribute::single("security", security_attributes())
+            .optional()
+            .describe("What protects the machine's disk. Only one of the two may be missing."),
+        Attribute::single("install_disk", disk_attributes()).optional().describe(
+            "Which disk IncusOS is installed on; all that is given must hold. If unset, the machine must have exactly \
+             one disk of 50 GiB or more.",
+        ),
+    ]
 }
 
 fn network_attributes() -> [Attribute; 4] {

@@ -4,10 +4,12 @@
 mod app;
 mod instance;
 mod network;
+mod seed;
 
 pub(crate) use app::App;
 pub(crate) use instance::Instance;
 pub(crate) use network::Network;
+pub(crate) use seed::{Outputs, Seed};
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,163 @@
+//! Media: an image with a real partition table gets a seed, and only that changes in it.
+//!
+//! The image is made by `sgdisk`, sized as IncusOS's, and compared by `cmp`; the seed is read back by `tar`.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::seeds::prepare;
+use crate::process::{run, said, tool};
+use crate::scenario::{Context, Scenario};
+
+pub(super) const SCENARIOS: &[Scenario] = &[Scenario {
+    name: "an_image_is_written_with_a_sealed_seed_and_nothing_else_changes",
+    proves: "`homelabctl image write` puts a sealed seed into partition 2 of an image of 3 GiB, plain and compressed; every other \
+             byte is the image's, and an image without the partition is refused (HO-SEED-03, HO-SEED-04, HO-SEED-31).",
+    group: "media",
+    needs: &[],
+    seconds: 40,
+    run: write,
+}];
+
+/// Where IncusOS's images have their second partition, in bytes.
+const SEED_AT: u64 = 2_148_532_224;
+
+const MACHINE: &str = r#"
+resource "homelab_seed" "a" {
+  machine = {
+    name    = "a"
+    mac     = "52:54:00:00:00:0a"
+    role    = "bootstrap"
+    address = "192.168.1.210"
+    network = { name = "lan", cidr = "192.168.1.0/24", gateway = "192.168.1.1", dns = ["192.168.1.1"] }
+  }
+  break_glass_certificate = file("break-glass.crt")
+  output                  = { path = "a.tar.age", format = "tar" }
+  encrypt_to              = [trimspace(file("recipient"))]
+}
+"#;
+
+/// An image as large as IncusOS's, with something in every partition to be changed by mistake.
+fn image(path: &Path, seed_name: &str) -> Result<()> {
+    let mut file = File::create(path)?;
+    file.set_len(3 << 30)?;
+    let name = format!("2:{seed_name}");
+    let mut partitions = tool(
+        "sgdisk",
+        &[
+            "--new=1:2048:+2G",
+            "--new=2:4196352:+100M",
+            "--new=3:0:+16K",
+        ],
+    );
+    run(partitions
+        .args(["--new=4:0:+100M", "--new=5:0:+700M", "--change-name", &name])
+        .arg(path))?;
+    for at in [
+        1 << 20,
+        SEED_AT - 4096,
+        SEED_AT,
+        SEED_AT + (100 << 20),
+        3 << 29,
+    ] {
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&[0xA5; 8192])?;
+    }
+    file.sync_all().context("writing an image")
+}
+
+fn write(context: &Context) -> Result<()> {
+    let workspace = context.workspace("media")?;
+    let folder = workspace.folder().to_owned();
+    let identity = prepare(context, &workspace)?;
+    workspace.main(MACHINE)?;
+    workspace.apply()?.succeeded()?;
+    let base = folder.join("base.img");
+    image(&base, "seed-data")?;
+    let packed = folder.join("base.img.gz");
+    run(&mut tool(
+        "sh",
+        &[
+            "-ec",
+            r#"gzip -1 <"$1" >"$2""#,
+            "sh",
+            &base.to_string_lossy(),
+            &packed.to_string_lossy(),
+        ],
+    ))?;
+
+    let output = folder.join("medium.img");
+    let image_write = |base: &Path| {
+        let mut command = tool(
+            &context.programs.homelabctl().to_string_lossy(),
+            &["image", "write"],
+        );
+        command
+            .args(["--seed", "a.tar.age", "--identity"])
+            .arg(&identity);
+        command
+            .arg("--base")
+            .arg(base)
+            .arg("--output")
+            .arg(&output)
+            .current_dir(&folder);
+        command
+    };
+    for base_or_packed in [&base, &packed] {
+        run(&mut image_write(base_or_packed))?;
+        let length = seed_is_there(&output, &workspace.attributes("homelab_seed.a")?["files"])?;
+        nothing_else(&base, &output, length)?;
+        let mode = std::fs::metadata(&output)?.permissions().mode() & 0o777;
+        ensure!(mode == 0o600, "a medium holds keys, and has mode {mode:o}");
+        std::fs::remove_file(&output)?;
+    }
+
+    let other = folder.join("other.img");
+    image(&other, "home")?;
+    let refused = image_write(&other).output()?;
+    ensure!(
+        !refused.status.success() && said(&refused).contains("seed-data"),
+        "{}",
+        said(&refused)
+    );
+    ensure!(!output.exists(), "a refusal left a medium behind");
+    workspace.destroy()?.succeeded()?;
+    for file in [base, packed, other] {
+        std::fs::remove_file(file)?;
+    }
+    Ok(())
+}
+
+/// What `tar` reads from the partition is what the state has. The seed's length.
+fn seed_is_there(medium: &Path, files: &serde_json::Value) -> Result<u64> {
+    let mut file = File::open(medium)?;
+    file.seek(SeekFrom::Start(SEED_AT))?;
+    let mut partition = Vec::new();
+    file.take(1 << 20).read_to_end(&mut partition)?;
+    let archive = medium.with_extension("partition");
+    std::fs::write(&archive, &partition)?;
+    let files = files.as_object().context("files")?;
+    for (name, content) in files {
+        let read = run(tool("tar", &["--extract", "--to-stdout", "--file"])
+            .arg(&archive)
+            .arg(name))?;
+        ensure!(content.as_str() == Some(&read), "{name} reads as {read:?}");
+    }
+    let plain = partition.iter().rposition(|byte| !matches!(byte, 0 | 0xA5));
+    Ok(plain.context("a seed")? as u64 + 1)
+}
+
+/// Before the seed and after its archive's end, which is padded to whole records of tar.
+fn nothing_else(base: &Path, medium: &Path, seed: u64) -> Result<()> {
+    let end = SEED_AT + seed.div_ceil(10_240) * 10_240 + 10_240;
+    let before = SEED_AT.to_string();
+    let after = format!("{end}:{end}");
+    for limits in [["--bytes", &before], ["--ignore-initial", &after]] {
+        run(tool("cmp", &limits).arg(base).arg(medium))?;
+    }
+    Ok(())
+}

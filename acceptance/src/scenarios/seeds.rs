@@ -1,0 +1,48 @@
+//! Seeds: from HCL to files that independent programs read, and what changes in a plan when a fleet grows.
+//!
+//! No lab is needed. What Incus and WireGuard make of seeds is in `seeds/`; media are in `media.rs`.
+
+mod fleet;
+mod formats;
+
+pub(super) use fleet::prepare;
+
+use crate::scenario::{Need, Scenario};
+
+pub(super) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "a_fleet_of_seeds_from_one_apply",
+        proves: "Three encrypted seeds come out of one apply, no private key is on the disk, the second plan is empty, a fourth \
+                 machine is one new machine, one new seed and the networks' own updates, and a seed that was deleted comes back \
+                 with its keys (HO-SEED-24, HO-SEED-28, HO-WG-04).",
+        group: "seeds",
+        needs: &[Need::OpenTofu],
+        seconds: 20,
+        run: fleet::grows,
+    },
+    Scenario {
+        name: "everything_wrong_with_a_seed_is_told_at_once",
+        proves: "A plan names each fault of a seed at its attribute, repeats no private key, and warns of what is only unwise.",
+        group: "seeds",
+        needs: &[],
+        seconds: 4,
+        run: fleet::faults,
+    },
+    Scenario {
+        name: "independent_programs_read_every_format",
+        proves: "tar, mtools, isoinfo and age read from each format what the state has, under the label that IncusOS looks for \
+                 (HO-SEED-29).",
+        group: "seeds",
+        needs: &[],
+        seconds: 8,
+        run: formats::all,
+    },
+    Scenario {
+        name: "the_fleet_module_passes_its_own_tests",
+        proves: "`tofu test` passes in the module's folder, and its example is valid.",
+        group: "seeds",
+        needs: &[Need::OpenTofu],
+        seconds: 8,
+        run: fleet::module,
+    },
+];

@@ -4,8 +4,10 @@
 //! or the same steps by raw API. Two figures of another provider cannot be measured here and are constants.
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
 
+mod media;
 mod plan;
 mod rollout;
+mod seeds;
 mod size;
 mod start;
 
@@ -26,6 +28,8 @@ pub fn run() -> Result<()> {
     println!("Host: {}", context.programs.told);
     start::run(&context)?;
     size::run(&context)?;
+    seeds::run()?;
+    media::run(&context)?;
     let lab = Lab::up("bench", 1)?;
     rollout::run(&context, &lab)?;
     plan::run(&context, &lab)?;

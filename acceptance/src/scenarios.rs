@@ -10,7 +10,7 @@ mod https;
 mod kills;
 mod lab;
 mod machines;
-mod media;
+pub(crate) mod media;
 mod members;
 mod network;
 mod ownership;

@@ -2,16 +2,18 @@
 //!
 //! The image is made by `sgdisk`, sized as IncusOS's, and compared by `cmp`; the seed is read back by `tar`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::seeds::prepare;
 use crate::process::{run, said, tool};
 use crate::scenario::{Context, Scenario};
+use crate::workspace::Workspace;
 
 pub(super) const SCENARIOS: &[Scenario] = &[Scenario {
     name: "an_image_is_written_with_a_sealed_seed_and_nothing_else_changes",
@@ -41,10 +43,19 @@ resource "homelab_seed" "a" {
 }
 "#;
 
-/// An image as large as IncusOS's, with something in every partition to be changed by mistake.
-fn image(path: &Path, seed_name: &str) -> Result<()> {
+/// A folder with a sealed seed, and who can read it.
+pub(crate) fn seed(context: &Context, name: &str) -> Result<(Workspace, PathBuf)> {
+    let workspace = context.workspace(name)?;
+    let identity = prepare(context, &workspace)?;
+    workspace.main(MACHINE)?;
+    workspace.apply()?.succeeded()?;
+    Ok((workspace, identity))
+}
+
+/// An image with IncusOS's partitions, and with something in each to be changed by mistake.
+pub(crate) fn image(path: &Path, seed_name: &str, length: u64) -> Result<()> {
     let mut file = File::create(path)?;
-    file.set_len(3 << 30)?;
+    file.set_len(length)?;
     let name = format!("2:{seed_name}");
     let mut partitions = tool(
         "sgdisk",
@@ -54,15 +65,14 @@ fn image(path: &Path, seed_name: &str) -> Result<()> {
             "--new=3:0:+16K",
         ],
     );
-    run(partitions
-        .args(["--new=4:0:+100M", "--new=5:0:+700M", "--change-name", &name])
-        .arg(path))?;
+    partitions.args(["--new=4:0:+100M", "--new=5:0:0", "--change-name", &name]);
+    run(partitions.arg(path))?;
     for at in [
         1 << 20,
         SEED_AT - 4096,
         SEED_AT,
         SEED_AT + (100 << 20),
-        3 << 29,
+        5 << 29,
     ] {
         file.seek(SeekFrom::Start(at))?;
         file.write_all(&[0xA5; 8192])?;
@@ -70,64 +80,61 @@ fn image(path: &Path, seed_name: &str) -> Result<()> {
     file.sync_all().context("writing an image")
 }
 
-fn write(context: &Context) -> Result<()> {
-    let workspace = context.workspace("media")?;
-    let folder = workspace.folder().to_owned();
-    let identity = prepare(context, &workspace)?;
-    workspace.main(MACHINE)?;
-    workspace.apply()?.succeeded()?;
-    let base = folder.join("base.img");
-    image(&base, "seed-data")?;
-    let packed = folder.join("base.img.gz");
-    run(&mut tool(
-        "sh",
-        &[
-            "-ec",
-            r#"gzip -1 <"$1" >"$2""#,
-            "sh",
-            &base.to_string_lossy(),
-            &packed.to_string_lossy(),
-        ],
-    ))?;
+/// The command that writes a medium.
+pub(crate) fn image_write(
+    context: &Context,
+    folder: &Path,
+    identity: &Path,
+    base: &Path,
+    output: &Path,
+) -> Command {
+    let program = context.programs.homelabctl();
+    let mut command = tool(&program.to_string_lossy(), &["image", "write"]);
+    command
+        .args(["--seed", "a.tar.age", "--identity"])
+        .arg(identity);
+    command.arg("--base").arg(base).arg("--output").arg(output);
+    command.current_dir(folder);
+    command
+}
 
-    let output = folder.join("medium.img");
-    let image_write = |base: &Path| {
-        let mut command = tool(
-            &context.programs.homelabctl().to_string_lossy(),
-            &["image", "write"],
-        );
-        command
-            .args(["--seed", "a.tar.age", "--identity"])
-            .arg(&identity);
-        command
-            .arg("--base")
-            .arg(base)
-            .arg("--output")
-            .arg(&output)
-            .current_dir(&folder);
-        command
-    };
+fn write(context: &Context) -> Result<()> {
+    let (workspace, identity) = seed(context, "media")?;
+    let folder = workspace.folder().to_owned();
+    let (base, output) = (folder.join("base.img"), folder.join("medium.img"));
+    image(&base, "seed-data", 3 << 30)?;
+    let packed = folder.join("base.img.gz");
+    let mut pack = tool("sh", &["-ec", r#"gzip -1 <"$1" >"$2""#, "sh"]);
+    run(pack.arg(&base).arg(&packed))?;
+
     for base_or_packed in [&base, &packed] {
-        run(&mut image_write(base_or_packed))?;
-        let length = seed_is_there(&output, &workspace.attributes("homelab_seed.a")?["files"])?;
+        run(&mut image_write(
+            context,
+            &folder,
+            &identity,
+            base_or_packed,
+            &output,
+        ))?;
+        let files = &workspace.attributes("homelab_seed.a")?["files"];
+        let length = seed_is_there(&output, files)?;
         nothing_else(&base, &output, length)?;
-        let mode = std::fs::metadata(&output)?.permissions().mode() & 0o777;
+        let mode = fs::metadata(&output)?.permissions().mode() & 0o777;
         ensure!(mode == 0o600, "a medium holds keys, and has mode {mode:o}");
-        std::fs::remove_file(&output)?;
+        fs::remove_file(&output)?;
     }
 
     let other = folder.join("other.img");
-    image(&other, "home")?;
-    let refused = image_write(&other).output()?;
+    image(&other, "home", 3 << 30)?;
+    let refused = image_write(context, &folder, &identity, &other, &output).output()?;
+    let words = said(&refused);
     ensure!(
-        !refused.status.success() && said(&refused).contains("seed-data"),
-        "{}",
-        said(&refused)
+        !refused.status.success() && words.contains("seed-data"),
+        "{words}"
     );
     ensure!(!output.exists(), "a refusal left a medium behind");
     workspace.destroy()?.succeeded()?;
     for file in [base, packed, other] {
-        std::fs::remove_file(file)?;
+        fs::remove_file(file)?;
     }
     Ok(())
 }
@@ -139,7 +146,7 @@ fn seed_is_there(medium: &Path, files: &serde_json::Value) -> Result<u64> {
     let mut partition = Vec::new();
     file.take(1 << 20).read_to_end(&mut partition)?;
     let archive = medium.with_extension("partition");
-    std::fs::write(&archive, &partition)?;
+    fs::write(&archive, &partition)?;
     let files = files.as_object().context("files")?;
     for (name, content) in files {
         let read = run(tool("tar", &["--extract", "--to-stdout", "--file"])

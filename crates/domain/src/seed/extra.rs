@@ -41,15 +41,16 @@ pub(super) fn check(seed: &Declared, release: Option<Release>, issues: &mut Vec<
         return;
     };
     for (name, given) in files {
-        if !given.is_set() {
+        // One that is not known may turn out to be left out.
+        let Given::Known(text) = given else {
             continue;
-        }
+        };
         let path = || element("extra_files", name);
         if let Err((summary, detail)) = check_name(name, release) {
             issues.push(Issue::new(path(), summary, detail));
             continue;
         }
-        let (Given::Known(text), Some(release)) = (given, release) else {
+        let Some(release) = release else {
             continue;
         };
         match read(name, text, release) {

@@ -50,13 +50,11 @@ pub(super) fn is_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
 }
 
-/// The issue, without a detail that quotes what looks like a key: for checks that know nothing of secrets.
+/// The issue, without its detail, which quotes what looks like a key.
 pub(super) fn hushed(mut issue: Issue) -> Issue {
-    if looks_secret(&issue.detail) {
-        issue.detail = "What stands there looks like a key, so it is not repeated here. Expected no secret in this attribute; \
-                        replace the key too if this configuration was shared."
-            .to_owned();
-    }
+    issue.detail = "What stands there looks like a key, so it is not repeated here. Expected no secret in this attribute; \
+                    replace the key too if this configuration was shared."
+        .to_owned();
     issue
 }
 

@@ -138,3 +138,92 @@ pub(crate) fn inside<T: Default>(given: &mut Given<T>) -> &mut T {
         Given::Absent | Given::Unknown => unreachable!("it was set above"),
     }
 }
+
+/// Attributes that hold text, by the path that an issue has for them.
+pub(crate) const TEXTS: [&str; 31] = [
+    "machine.name",
+    "machine.mac",
+    "machine.network.name",
+    "machine.network.cidr",
+    "machine.network.gateway",
+    "machine.address",
+    "machine.role",
+    "machine.os",
+    "machine.install_disk.id",
+    "machine.install_disk.bus",
+    "machine.install_disk.min_size",
+    "machine.install_disk.max_size",
+    "machine.install_disk.sort_order",
+    "break_glass_certificate",
+    "joiner_certificate",
+    "wireguard.network.cidr",
+    "wireguard.address",
+    "wireguard.hub.endpoint",
+    "wireguard.hub.public_key",
+    "update.channel",
+    "update.check_frequency",
+    "tailscale.login_server",
+    "tailscale.auth_key",
+    "tailscale.exit_node",
+    "tailscale.serve_service",
+    "incusos_release",
+    "extra_files[\"kernel\"]",
+    "extra_files[\"provider\"]",
+    "extra_files[\"services\"]",
+    "extra_files[\"storage\"]",
+    "extra_files[\"security\"]",
+];
+
+/// The attribute at that path, which is made if it is not there.
+pub(crate) fn text<'a>(seed: &'a mut Declared, path: &str) -> &'a mut Given<String> {
+    if let Some(name) = path
+        .strip_prefix("extra_files[\"")
+        .and_then(|rest| rest.strip_suffix("\"]"))
+    {
+        return inside(&mut seed.extra_files)
+            .entry(name.to_owned())
+            .or_default();
+    }
+    let machine = &mut seed.machine;
+    match path {
+        "machine.name" => &mut machine.name,
+        "machine.mac" => &mut machine.mac,
+        "machine.network.name" => &mut inside(&mut machine.network).name,
+        "machine.network.cidr" => &mut inside(&mut machine.network).cidr,
+        "machine.network.gateway" => &mut inside(&mut machine.network).gateway,
+        "machine.address" => &mut machine.address,
+        "machine.role" => &mut machine.role,
+        "machine.os" => &mut machine.os,
+        "machine.install_disk.id" => &mut inside(&mut machine.install_disk).id,
+        "machine.install_disk.bus" => &mut inside(&mut machine.install_disk).bus,
+        "machine.install_disk.min_size" => &mut inside(&mut machine.install_disk).min_size,
+        "machine.install_disk.max_size" => &mut inside(&mut machine.install_disk).max_size,
+        "machine.install_disk.sort_order" => &mut inside(&mut machine.install_disk).sort_order,
+        "break_glass_certificate" => &mut seed.break_glass_certificate,
+        "joiner_certificate" => &mut seed.joiner_certificate,
+        "wireguard.network.cidr" => &mut inside(&mut seed.wireguard).cidr,
+        "wireguard.address" => &mut inside(&mut seed.wireguard).address,
+        "wireguard.hub.endpoint" => &mut inside(&mut seed.wireguard).endpoint,
+        "wireguard.hub.public_key" => &mut inside(&mut seed.wireguard).public_key,
+        "update.channel" => &mut inside(&mut seed.update).channel,
+        "update.check_frequency" => &mut inside(&mut seed.update).check_frequency,
+        "tailscale.login_server" => &mut inside(&mut seed.tailscale).login_server,
+        "tailscale.auth_key" => &mut inside(&mut seed.tailscale).auth_key,
+        "tailscale.exit_node" => &mut inside(&mut seed.tailscale).exit_node,
+        "tailscale.serve_service" => &mut inside(&mut seed.tailscale).serve_service,
+        "incusos_release" => &mut seed.incusos_release,
+        other => unreachable!("no attribute {other}"),
+    }
+}
+
+/// The seed with another text there.
+pub(crate) fn set(mut seed: Declared, path: &str, value: &str) -> Declared {
+    *text(&mut seed, path) = known(value);
+    seed
+}
+
+/// The seed without that attribute.
+pub(crate) fn without(mut seed: Declared, path: &str) -> Declared {
+    *text(&mut seed, path) = Given::Absent;
+    seed
+}

@@ -10,9 +10,15 @@ use crate::network::subnet::{Subnet, parse_address};
 use crate::seed::secret;
 
 pub(super) fn check(machine: &Declared, issues: &mut Vec<Issue>) {
+    let holds_secret = holds_secret(machine);
     for mut issue in machine.check() {
         issue.path.insert(0, Step::Attribute("machine"));
-        issues.push(secret::hushed(issue));
+        // Those messages quote what was declared, if only its beginning.
+        issues.push(if holds_secret {
+            secret::hushed(issue)
+        } else {
+            issue
+        });
     }
     for (name, given) in [("name", &machine.name), ("mac", &machine.mac)] {
         if *given == Given::Absent {
@@ -28,7 +34,7 @@ pub(super) fn check(machine: &Declared, issues: &mut Vec<Issue>) {
             at(&["machine", "os"]),
             "A machine with Linux has no seed",
             "os is \"linux\", where the system is installed already, and a seed is read by the installer of IncusOS only. \
-             Leave os out of the machine, or make no seed for it.",
+             Remove os from the machine, or make no seed for it.",
         ));
     }
     if machine.address.is_set() {
@@ -116,6 +122,36 @@ fn check_gateway(machine: &Declared, network: &DeclaredNetwork, issues: &mut Vec
             ),
         ));
     }
+}
+
+/// Whether a key was pasted into one of the machine's texts.
+fn holds_secret(machine: &Declared) -> bool {
+    let Declared {
+        name,
+        mac,
+        address,
+        role,
+        os,
+        ..
+    } = machine;
+    let mut texts = vec![name, mac, address, role, os];
+    if let Given::Known(network) = &machine.network {
+        texts.extend([&network.name, &network.cidr, &network.gateway]);
+        texts.extend(network.dns.known().into_iter().flatten());
+    }
+    if let Given::Known(disk) = &machine.install_disk {
+        texts.extend([
+            &disk.id,
+            &disk.bus,
+            &disk.min_size,
+            &disk.max_size,
+            &disk.sort_order,
+        ]);
+    }
+    texts
+        .into_iter()
+        .filter_map(Given::known)
+        .any(|text| secret::looks_secret(text))
 }
 
 /// Whether all that the machine knows of the network is what its seed says.

@@ -55,7 +55,7 @@ fn check_presence(overlay: &DeclaredWireguard, issues: &mut Vec<Issue>) {
             &["wireguard", "address"],
             "address in its overlay",
             &overlay.address,
-            "usually homelab_network.NAME.assignments[each.key].",
+            "an address of the overlay, usually homelab_network.NAME.assignments[each.key].",
         ),
         (
             &["wireguard", "hub", "endpoint"],

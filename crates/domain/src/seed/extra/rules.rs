@@ -20,7 +20,7 @@ fn check_services(file: &Json, faults: &mut Vec<String>) {
         );
     }
     if part("ovn", "enabled") == Some(&Json::Flag(true)) && part("ovn", "database").is_none() {
-        faults.push("ovn.database is missing, which an enabled ovn needs.".to_owned());
+        faults.push("ovn.database is missing, which an enabled ovn needs. Set it.".to_owned());
     }
 }
 
@@ -35,7 +35,7 @@ fn check_provider(file: &Json, faults: &mut Vec<String>) {
             .is_none()
         {
             faults.push(format!(
-                "config.{field} is missing, which the provider operations-center needs."
+                "config.{field} is missing, which the provider operations-center needs. Set it."
             ));
         }
     }
@@ -52,7 +52,7 @@ fn check_storage(file: &Json, faults: &mut Vec<String>) {
         if let Some(name) = pool.get("name") {
             if names.contains(&name) {
                 faults.push(format!(
-                    "pools[{index}].name is the name of a pool before it."
+                    "pools[{index}].name is the name of a pool before it. Expected another one."
                 ));
             }
             names.push(name);
@@ -72,7 +72,7 @@ fn check_storage(file: &Json, faults: &mut Vec<String>) {
             };
             for disk in devices {
                 if disks.contains(&disk) {
-                    faults.push(format!("pools[{index}] uses a disk that is used before."));
+                    faults.push(format!("pools[{index}] uses a disk that is used before. Remove it from one of the two."));
                 }
                 disks.push(disk);
             }

@@ -39,7 +39,7 @@ impl Walk<'_> {
             (_, Json::Null) => None,
             (Kind::Text, Json::Text(text)) => {
                 if secret::is_private_key(&text) {
-                    self.fault(at, "holds a private key, and no such field takes one (it is not repeated here)");
+                    self.fault(at, "holds a private key, and none is expected in this field (it is not repeated here)");
                 }
                 Some(Json::Text(text))
             }
@@ -66,13 +66,13 @@ impl Walk<'_> {
             (Kind::Flag, value @ Json::Flag(_)) => Some(value),
             (Kind::Whole, Json::Whole(number)) => {
                 if number < 0 {
-                    self.fault(at, "is less than 0");
+                    self.fault(at, "is less than 0. Expected 0 or more");
                 }
                 Some(Json::Whole(number))
             }
             (Kind::Port, Json::Whole(number)) => {
                 if !(1..=65535).contains(&number) {
-                    self.fault(at, "is not a port from 1 to 65535");
+                    self.fault(at, "is not a port. Expected 1 to 65535");
                 }
                 Some(Json::Whole(number))
             }
@@ -93,7 +93,7 @@ impl Walk<'_> {
         for (index, item) in items.into_iter().enumerate() {
             let at = format!("{at}[{index}]");
             if item == Json::Null {
-                self.fault(&at, "is null");
+                self.fault(&at, "is null. Remove the element");
             }
             all.extend(self.value(kind, item, &at));
         }
@@ -118,12 +118,14 @@ impl Walk<'_> {
                 let (release, since) = (self.release, field.since);
                 self.fault(
                     &at,
-                    &format!("is a field that the release {release} does not know; set incusos_release to {since} or later"),
+                    &format!("is a field that the release {release} does not know. Set incusos_release to {since} or later"),
                 );
             }
             match value.and_then(|value| self.value(&field.kind, value, &at)) {
                 Some(value) => all.push((field.name.to_owned(), value)),
-                None if field.required && position.is_none() => self.fault(&at, "is missing"),
+                None if field.required && position.is_none() => {
+                    self.fault(&at, "is missing. Set it")
+                }
                 None => {}
             }
         }
@@ -134,7 +136,10 @@ impl Walk<'_> {
     fn names(&mut self, fields: &[Field], given: &[(String, Json)], at: &str) {
         for (index, (name, _)) in given.iter().enumerate() {
             if given[..index].iter().any(|(before, _)| before == name) {
-                self.fault(&below(at, &shown(name)), "stands there twice");
+                self.fault(
+                    &below(at, &shown(name)),
+                    "stands there twice. Remove one of the two",
+                );
             } else if name == "encryption_recovery_keys" {
                 self.fault(
                     &below(at, name),
@@ -146,14 +151,14 @@ impl Walk<'_> {
             {
                 self.fault(
                     &below(at, &shown(name)),
-                    &format!("is spelled {:?}", field.name),
+                    &format!("is a misspelled name. Expected {:?}", field.name),
                 );
             } else if !fields.iter().any(|field| field.name == name) {
                 let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 self.fault(
                     &below(at, &shown(name)),
                     &format!(
-                        "is a field that IncusOS does not know there; it knows {}",
+                        "is a field that IncusOS does not know there. Expected one of {}",
                         known.join(", ")
                     ),
                 );

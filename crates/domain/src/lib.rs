@@ -21,6 +21,7 @@ pub mod moment;
 
 pub mod machine;
 pub mod membership;
+pub mod seed;
 
 pub mod app;
 pub mod entry;

@@ -97,7 +97,16 @@ impl Subnet {
         Ipv4Addr::from_bits(self.network.to_bits() | !mask(self.prefix_length))
     }
 
-    pub(super) fn prefix_length(self) -> u8 {
+    /// Where the hub of an overlay is.
+    pub(crate) fn first_usable(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.network.to_bits() + 1)
+    }
+
+    pub(crate) fn last_usable(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.broadcast().to_bits() - 1)
+    }
+
+    pub(crate) fn prefix_length(self) -> u8 {
         self.prefix_length
     }
 

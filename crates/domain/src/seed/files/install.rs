@@ -1,0 +1,89 @@
+//! `install.json`: which disk, and what the machine lacks. That the file is there is what starts the installation.
+//!
+//! The installation is never forced: a disk that holds something else is a question to the operator, not to a file.
+
+use serde::Serialize;
+
+use super::{VERSION, settled, text};
+use crate::machine::{DeclaredSecurity, disk};
+use crate::seed::declared::Declared;
+
+#[derive(Serialize)]
+struct File {
+    version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security: Option<Security>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Target>,
+}
+
+#[derive(Serialize)]
+struct Security {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_tpm: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_secure_boot: Option<bool>,
+}
+
+#[derive(Serialize, PartialEq, Eq)]
+struct Target {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bus: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_size: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_size: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_order: Option<String>,
+}
+
+pub(super) fn render(seed: &Declared) -> Option<String> {
+    let security = match settled(&seed.machine.security)? {
+        None => None,
+        Some(declared) => security(declared)?,
+    };
+    let target = match settled(&seed.machine.install_disk)? {
+        None => None,
+        Some(declared) => target(declared)?,
+    };
+    text(&File {
+        version: VERSION,
+        security,
+        target,
+    })
+}
+
+/// HO-SEED-07: said only of what is missing, because IncusOS refuses to be told that a working TPM is not there.
+fn security(declared: &DeclaredSecurity) -> Option<Option<Security>> {
+    let missing = |present: Option<&bool>| (present == Some(&false)).then_some(true);
+    let missing_tpm = missing(settled(&declared.tpm)?);
+    let missing_secure_boot = missing(settled(&declared.secure_boot)?);
+    let is_any = missing_tpm.is_some() || missing_secure_boot.is_some();
+    Some(is_any.then_some(Security {
+        missing_tpm,
+        missing_secure_boot,
+    }))
+}
+
+/// HO-SEED-06: one disk, or none where the machine has only one.
+fn target(declared: &disk::Declared) -> Option<Option<Target>> {
+    let target = Target {
+        id: settled(&declared.id)?.cloned(),
+        bus: settled(&declared.bus)?.cloned(),
+        min_size: settled(&declared.min_size)?.cloned(),
+        max_size: settled(&declared.max_size)?.cloned(),
+        sort_order: settled(&declared.sort_order)?.cloned(),
+    };
+    let is_any = [
+        &target.id,
+        &target.bus,
+        &target.min_size,
+        &target.max_size,
+        &target.sort_order,
+    ]
+    .iter()
+    .any(|part| part.is_some());
+    Some(is_any.then_some(target))
+}

@@ -1,0 +1,16 @@
+//! Seeds as a whole, through the public interface: what is rendered, what is refused, and what holds for all of them.
+
+#[path = "seed/accepted.rs"]
+mod accepted;
+#[path = "seed/fixtures.rs"]
+mod fixtures;
+#[path = "seed/golden.rs"]
+mod golden;
+#[path = "seed/properties.rs"]
+mod properties;
+#[path = "seed/refused.rs"]
+mod refused;
+#[path = "seed/refused_files.rs"]
+mod refused_files;
+#[path = "seed/unknown.rs"]
+mod unknown;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
+//!                                                                            └ enter.rs: which Incus (version.rs), where
 //! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
 //! ```
 //!
@@ -9,12 +10,14 @@
 //! and processes is touched. What scenarios do with a lab is not here.
 
 mod cluster;
+mod enter;
 pub mod guard;
 mod image;
 mod member;
 mod network;
 mod record;
 mod teardown;
+mod version;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -26,8 +29,9 @@ use crate::observer::Observer;
 use crate::process::Missing;
 
 pub use image::{BROKEN, VERSION_1, VERSION_2};
-pub use member::{INCUSD, Member};
+pub use member::Member;
 pub use record::Record;
+pub use version::Incus;
 
 /// The pool on every member; it is also the provider's default.
 pub const POOL: &str = "local";
@@ -47,24 +51,43 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains.
+    /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains. The
+    /// release is the one that `LAB_INCUS` names.
     pub fn up(slug: &str, members: usize) -> Result<Lab> {
-        Lab::up_beside(slug, members, 0)
+        Lab::up_with(slug, members, Incus::chosen()?)
+    }
+
+    /// The same with this release.
+    pub fn up_with(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        Lab::make(slug, members, incus, |lab| lab.furnish(members))
     }
 
     /// The same with a stranger beside it: on the network of the lab, and a cluster of its own. It is the last of the
     /// members.
     pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
-        Lab::up_beside(slug, members, 1)
+        Lab::make(slug, members + 1, Incus::chosen()?, |lab| {
+            lab.furnish(members)
+        })
     }
 
-    fn up_beside(slug: &str, members: usize, strangers: usize) -> Result<Lab> {
+    /// Fresh daemons and nothing else: no cluster, no pool, no network, no image.
+    pub fn up_bare(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        Lab::make(slug, members, incus, |_| Ok(()))
+    }
+
+    fn make(
+        slug: &str,
+        daemons: usize,
+        incus: Incus,
+        furnish: impl FnOnce(&Lab) -> Result<()>,
+    ) -> Result<Lab> {
         ensure!(
-            (1..=5).contains(&members),
-            "a lab has one to five members, not {members}"
+            (1..=6).contains(&daemons),
+            "a lab has one to six daemons, not {daemons}"
         );
         check_machine()?;
-        let record = Record::create(slug, members + strangers)?;
+        incus.check()?;
+        let record = Record::create(slug, daemons, incus)?;
         live(|live| live.push(record.clone()));
         let mut lab = Lab {
             guard: None,
@@ -73,27 +96,31 @@ impl Lab {
         };
         // From here on an early return drops the lab, which takes it down.
         lab.guard = Some(guard::Guard::watch(&lab.record)?);
-        lab.set_up(members)
+        lab.start()
+            .and_then(|()| furnish(&lab))
             .with_context(|| format!("bringing up the lab {}", lab.record.id))?;
         Ok(lab)
     }
 
-    fn set_up(&mut self, own: usize) -> Result<()> {
+    fn start(&mut self) -> Result<()> {
         {
             // The kernel's and iproute2's first steps with namespaces do not bear company.
             let _alone = lock("network")?;
             network::create(&self.record)?;
         }
-        let images = image::build(&self.record.directory)?;
         for place in &self.record.members {
-            self.members.push(Member::new(place.clone()));
+            self.members
+                .push(Member::new(place.clone(), self.record.incus));
         }
         for member in &self.members {
             member.launch()?;
         }
-        for member in &self.members {
-            member.wait_ready()?;
-        }
+        self.members.iter().try_for_each(Member::wait_ready)
+    }
+
+    /// Makes a cluster of the first members, with pool, network and images, and one of each of the others.
+    fn furnish(&self, own: usize) -> Result<()> {
+        let images = image::build(&self.record.directory)?;
         let (own, strangers) = self.members.split_at(own);
         cluster::form(own)?;
         strangers.iter().try_for_each(cluster::bootstrap)?;
@@ -215,7 +242,6 @@ pub fn check_machine() -> Result<()> {
         return Err(Missing("root (a lab needs network namespaces)".into()).into());
     }
     for (file, package) in [
-        (INCUSD, "incus-base"),
         (image::BUSYBOX, "busybox-static"),
         ("/usr/bin/unshare", "util-linux"),
     ] {
@@ -226,7 +252,7 @@ pub fn check_machine() -> Result<()> {
             .into());
         }
     }
-    Ok(())
+    Incus::default().check()
 }
 
 /// Where the folders of labs are.

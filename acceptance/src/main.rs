@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 const USAGE: &str = "usage:
-  acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down
+  acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down;
+                                                  LAB_INCUS=7.0 in the environment: with the newer Incus
   acceptance lab down [ID | --stale | --all]      take down the only lab, a lab, those without a runner, all
   acceptance lab list                             labs on this machine
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
@@ -146,9 +147,10 @@ fn lab_list() -> u8 {
             _ => "stale: its runner is gone",
         };
         println!(
-            "{}  {} member(s), {runner}, {}",
+            "{}  {} member(s) with Incus {}, {runner}, {}",
             record.id,
             record.members.len(),
+            record.incus.number(),
             record.directory.display()
         );
     }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::folder_of_labs;
+use super::version::Incus;
 use crate::process;
 
 const FILE: &str = "lab.json";
@@ -24,6 +25,9 @@ pub struct Record {
     pub hub: String,
     /// The members.
     pub members: Vec<Place>,
+    /// The release that they run.
+    #[serde(default)]
+    pub incus: Incus,
     /// Whether it is meant to outlive the process that set it up.
     #[serde(default)]
     pub kept: bool,
@@ -46,7 +50,7 @@ pub struct Place {
 
 impl Record {
     /// Makes the folder of a lab and writes down what it is going to consist of.
-    pub fn create(slug: &str, members: usize) -> Result<Record> {
+    pub fn create(slug: &str, members: usize, incus: Incus) -> Result<Record> {
         let pid = std::process::id();
         let id = format!("validate-{slug}-{pid}");
         let directory = folder_of_labs().join(&id);
@@ -59,6 +63,7 @@ impl Record {
         let record = Record {
             hub: format!("validate-{slug}-hub-{pid}"),
             members: (1..=members).map(place).collect(),
+            incus,
             kept: false,
             runner: (pid, process::started_at(pid).unwrap_or_default()),
             id,

@@ -8,9 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
-use crate::lab::Record;
+use super::{App, endpoint, expect_serving, provider};
+use crate::lab::{Incus, Lab, Record, VERSION_1, VERSION_2};
 use crate::process::{self, run, tool, wait_until};
-use crate::scenario::Scenario;
+use crate::scenario::{Context, Need, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -19,7 +20,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing("killed", Signal::KILL),
+        run: |_| leaves_nothing("killed", Incus::V6, Signal::KILL),
     },
     Scenario {
         name: "an_interrupted_runner_leaves_nothing_behind",
@@ -27,14 +28,32 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing("interrupted", Signal::INT),
+        run: |_| leaves_nothing("interrupted", Incus::V6, Signal::INT),
+    },
+    Scenario {
+        name: "a_killed_runner_of_the_newer_incus_leaves_nothing_behind",
+        proves: "The same holds for daemons in a root file system of their own: Incus 7.0.",
+        group: "lab",
+        needs: &[Need::Incus7],
+        seconds: 6,
+        run: |_| leaves_nothing("killed-newer", Incus::V7, Signal::KILL),
+    },
+    Scenario {
+        name: "the_newer_incus_serves_an_app_through_a_power_cut",
+        proves: "On three members with Incus 7.0 an app is rolled out; a member that is powered off is Offline, and Online \
+                 with its workload when it is started again.",
+        group: "lab",
+        needs: &[Need::Incus7],
+        seconds: 50,
+        run: power_cut,
     },
 ];
 
-fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
+fn leaves_nothing(slug: &str, incus: Incus, signal: Signal) -> Result<()> {
     let program = std::env::current_exe().context("finding this program")?;
     let mut runner = Command::new(program)
         .args(["lab", "hold", slug])
+        .env("LAB_INCUS", incus.number())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -42,6 +61,7 @@ fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
     let mut lines = BufReader::new(runner.stdout.take().context("its output")?).lines();
     let directory = lines.next().context("the runner says nothing")??;
     let record = Record::read(Path::new(&directory))?;
+    ensure!(record.incus == incus, "{record:?}");
     let place = &record.members[0];
     let inside = run(&mut tool("ip", &["netns", "pids", &place.namespace]))?;
     let inside: Vec<u32> = inside
@@ -65,4 +85,34 @@ fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").context("reading mounts")?;
     ensure!(!mounts.contains(&record.id), "a mount remains: {mounts}");
     Ok(())
+}
+
+fn power_cut(context: &Context) -> Result<()> {
+    let lab = Lab::up_with("newer", 3, Incus::V7)?;
+    let observer = lab.observer();
+    let release = observer.get("/1.0")?["environment"]["server_version"].take();
+    let is_newer = |release: &str| release.starts_with("7.0.");
+    ensure!(release.as_str().is_some_and(is_newer), "{release}");
+    let workspace = context.workspace("lab-newer")?;
+    let block = provider(&[endpoint(&lab.first().socket())], "homelab");
+    let app = |image| {
+        workspace.main(&format!("{block}{}", App::new("wide", 3, image).hcl()))?;
+        workspace.apply()?.succeeded()?;
+        expect_serving(&observer, "wide", 3, image)
+    };
+    app(VERSION_1)?;
+    let before = app(VERSION_2)?;
+
+    let dark = lab.member("m3")?;
+    dark.power_off()?;
+    dark.wait_listed(&observer, "Offline")?;
+    dark.start()?;
+    dark.wait_listed(&observer, "Online")?;
+    let running = "its workload runs again";
+    wait_until(running, Duration::from_secs(60), || {
+        Ok(observer.workloads("wide")? == before)
+    })?;
+    expect_serving(&observer, "wide", 3, VERSION_2)?;
+    workspace.expect_empty_plan()?;
+    lab.down()
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
 //!                                                                            └ enter.rs: which Incus (version.rs), where
+//! Tunnel::up → the same with peer.rs, which runs WireGuard, instead of member.rs and what comes after it
 //! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
 //! ```
 //!
@@ -15,8 +16,10 @@ pub mod guard;
 mod image;
 mod member;
 mod network;
+mod peer;
 mod record;
 mod teardown;
+mod tunnel;
 mod version;
 
 use std::fs::{self, File};
@@ -30,7 +33,9 @@ use crate::process::Missing;
 
 pub use image::{BROKEN, VERSION_1, VERSION_2};
 pub use member::Member;
+pub use peer::Peer;
 pub use record::Record;
+pub use tunnel::{Exchange, Keypair, Tunnel};
 pub use version::Incus;
 
 /// The pool on every member; it is also the provider's default.
@@ -88,29 +93,25 @@ impl Lab {
         check_machine()?;
         incus.check()?;
         let record = Record::create(slug, daemons, incus)?;
-        live(|live| live.push(record.clone()));
+        let place = |place: &record::Place| Member::new(place.clone(), incus);
         let mut lab = Lab {
             guard: None,
-            members: Vec::new(),
+            members: record.members.iter().map(place).collect(),
             record,
         };
         // From here on an early return drops the lab, which takes it down.
-        lab.guard = Some(guard::Guard::watch(&lab.record)?);
+        lab.guard = Some(begin(&lab.record)?);
         lab.start()
             .and_then(|()| furnish(&lab))
             .with_context(|| format!("bringing up the lab {}", lab.record.id))?;
         Ok(lab)
     }
 
-    fn start(&mut self) -> Result<()> {
+    fn start(&self) -> Result<()> {
         {
             // The kernel's and iproute2's first steps with namespaces do not bear company.
             let _alone = lock("network")?;
             network::create(&self.record)?;
-        }
-        for place in &self.record.members {
-            self.members
-                .push(Member::new(place.clone(), self.record.incus));
         }
         for member in &self.members {
             member.launch()?;
@@ -164,7 +165,7 @@ impl Lab {
     pub fn keep(mut self) -> Result<Record> {
         self.record.kept = true;
         self.record.write()?;
-        live(|live| live.retain(|record| record.id != self.record.id));
+        forget(&self.record);
         if let Some(guard) = self.guard.take() {
             guard.dismiss();
         }
@@ -187,20 +188,34 @@ impl Lab {
         for member in &self.members {
             member.collect();
         }
-        live(|live| live.retain(|record| record.id != self.record.id));
+        forget(&self.record);
         taken_down
     }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        if !live(|live| live.iter().any(|record| record.id == self.record.id)) {
+        if !is_live(&self.record) {
             return;
         }
         if let Err(error) = self.take_down() {
             eprintln!("{error:#}");
         }
     }
+}
+
+/// From now on this process, or the guard after its end, takes down what the record names.
+fn begin(record: &Record) -> Result<guard::Guard> {
+    live(|live| live.push(record.clone()));
+    guard::Guard::watch(record)
+}
+
+fn forget(record: &Record) {
+    live(|live| live.retain(|other| other.id != record.id));
+}
+
+fn is_live(record: &Record) -> bool {
+    live(|live| live.iter().any(|other| other.id == record.id))
 }
 
 /// Takes down every lab of this process; for its last moment.

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use acceptance::lab::{self, Lab, Record};
+use acceptance::lab::{self, Lab, Record, Tunnel};
 use acceptance::process::Missing;
 use acceptance::scenario::{self, Options};
 use acceptance::{bench, demo, interrupt, scenarios, soak, suite};
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
+        ["lab", "hold-tunnel", slug] => hold_tunnel(slug).map(|()| 0),
         ["lab", "hold", slug] => lab_hold(slug).map(|()| 0),
         ["scenarios", options @ ..] => scenarios(options),
         ["test"] => suite::run(),
@@ -93,11 +94,22 @@ fn lab_hold(slug: &str) -> Result<()> {
     });
     lab.observer()
         .finish("POST", "/1.0/instances", Some(&container))?;
-    println!("{}", lab.directory().display());
-    std::io::stdin()
-        .read_line(&mut String::new())
-        .context("waiting")?;
+    hold(lab.directory())?;
     lab.down()
+}
+
+/// The same with a tunnel.
+fn hold_tunnel(slug: &str) -> Result<()> {
+    interrupt::listen()?;
+    let tunnel = Tunnel::up(slug)?;
+    hold(tunnel.directory())?;
+    tunnel.down()
+}
+
+fn hold(directory: &Path) -> Result<()> {
+    println!("{}", directory.display());
+    let waited = std::io::stdin().read_line(&mut String::new());
+    waited.context("waiting").map(drop)
 }
 
 fn scenarios(words: &[&str]) -> Result<u8> {
@@ -147,10 +159,14 @@ fn lab_list() -> u8 {
             _ => "stale: its runner is gone",
         };
         println!(
-            "{}  {} member(s) with Incus {}, {runner}, {}",
+            "{}  {} {}, {runner}, {}",
             record.id,
             record.members.len(),
-            record.incus.number(),
+            record
+                .incus
+                .map_or("end(s) of a tunnel".to_owned(), |incus| {
+                    format!("member(s) with Incus {}", incus.number())
+                }),
             record.directory.display()
         );
     }

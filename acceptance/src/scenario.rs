@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::lab::{self, Incus, Lab};
+use crate::lab::{self, Incus, Lab, Tunnel};
 use crate::proxy::Proxy;
 use crate::tofu::{self, Programs};
 use crate::workspace::Workspace;
@@ -25,6 +25,8 @@ pub enum Need {
     Terraform,
     /// The newer Incus in a root file system of its own: `acceptance/rootfs-7.0` makes it.
     Incus7,
+    /// WireGuard in user space, and a kernel that gives it a network card.
+    WireGuard,
 }
 
 impl Need {
@@ -34,6 +36,7 @@ impl Need {
             Need::OpenTofu => "opentofu",
             Need::Terraform => "terraform",
             Need::Incus7 => "incus-7.0",
+            Need::WireGuard => "wireguard",
         }
     }
 
@@ -42,6 +45,7 @@ impl Need {
             Need::OpenTofu => tofu::is_opentofu(),
             Need::Terraform => tofu::on_path("terraform").is_some(),
             Need::Incus7 => Incus::V7.check().is_ok(),
+            Need::WireGuard => Tunnel::check().is_ok(),
         }
     }
 }

@@ -17,6 +17,7 @@ mod packaging;
 mod refusals;
 mod rollout;
 mod toy;
+mod tunnel;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 15] = [
+    let groups: [&[Scenario]; 16] = [
         network::SCENARIOS,
         machines::SCENARIOS,
         functions::SCENARIOS,
@@ -43,6 +44,7 @@ pub fn all() -> Vec<Scenario> {
         members::SCENARIOS,
         https::SCENARIOS,
         lab::SCENARIOS,
+        tunnel::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

@@ -58,7 +58,7 @@ bench: prerequisites
 scenarios: prerequisites
 	@$(ACCEPTANCE) scenarios $(ARGS)
 
-# A lab by hand, for instance: make lab-up MEMBERS=3.
+# A lab by hand, for instance: make lab-up MEMBERS=3. With LAB_INCUS=7.0 in the environment it has the newer Incus.
 MEMBERS ?= 1
 lab-up: prerequisites
 	@$(ACCEPTANCE) lab up --members $(MEMBERS)

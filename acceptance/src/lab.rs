@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
+//!                                                                            └ enter.rs: which Incus (version.rs), where
+//! Tunnel::up → the same with peer.rs, which runs WireGuard, instead of member.rs and what comes after it
 //! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
 //! ```
 //!
@@ -9,12 +11,16 @@
 //! and processes is touched. What scenarios do with a lab is not here.
 
 mod cluster;
+mod enter;
 pub mod guard;
 mod image;
 mod member;
 mod network;
+mod peer;
 mod record;
 mod teardown;
+mod tunnel;
+mod version;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -26,8 +32,11 @@ use crate::observer::Observer;
 use crate::process::Missing;
 
 pub use image::{BROKEN, VERSION_1, VERSION_2};
-pub use member::{INCUSD, Member};
+pub use member::Member;
+pub use peer::Peer;
 pub use record::Record;
+pub use tunnel::{Exchange, Keypair, Tunnel};
+pub use version::Incus;
 
 /// The pool on every member; it is also the provider's default.
 pub const POOL: &str = "local";
@@ -47,53 +56,72 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains.
+    /// Brings a lab up and returns when every member answers and holds the images. On an error nothing remains. The
+    /// release is the one that `LAB_INCUS` names.
     pub fn up(slug: &str, members: usize) -> Result<Lab> {
-        Lab::up_beside(slug, members, 0)
+        Lab::up_with(slug, members, Incus::chosen()?)
+    }
+
+    /// The same with this release.
+    pub fn up_with(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        Lab::make(slug, members, incus, |lab| lab.furnish(members))
     }
 
     /// The same with a stranger beside it: on the network of the lab, and a cluster of its own. It is the last of the
     /// members.
     pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
-        Lab::up_beside(slug, members, 1)
+        Lab::make(slug, members + 1, Incus::chosen()?, |lab| {
+            lab.furnish(members)
+        })
     }
 
-    fn up_beside(slug: &str, members: usize, strangers: usize) -> Result<Lab> {
+    /// Fresh daemons and nothing else: no cluster, no pool, no network, no image.
+    pub fn up_bare(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        Lab::make(slug, members, incus, |_| Ok(()))
+    }
+
+    fn make(
+        slug: &str,
+        daemons: usize,
+        incus: Incus,
+        furnish: impl FnOnce(&Lab) -> Result<()>,
+    ) -> Result<Lab> {
         ensure!(
-            (1..=5).contains(&members),
-            "a lab has one to five members, not {members}"
+            (1..=6).contains(&daemons),
+            "a lab has one to six daemons, not {daemons}"
         );
         check_machine()?;
-        let record = Record::create(slug, members + strangers)?;
-        live(|live| live.push(record.clone()));
+        incus.check()?;
+        let record = Record::create(slug, daemons, incus)?;
+        let place = |place: &record::Place| Member::new(place.clone(), incus);
         let mut lab = Lab {
             guard: None,
-            members: Vec::new(),
+            members: record.members.iter().map(place).collect(),
             record,
         };
         // From here on an early return drops the lab, which takes it down.
-        lab.guard = Some(guard::Guard::watch(&lab.record)?);
-        lab.set_up(members)
+        lab.guard = Some(begin(&lab.record)?);
+        lab.start()
+            .and_then(|()| furnish(&lab))
             .with_context(|| format!("bringing up the lab {}", lab.record.id))?;
         Ok(lab)
     }
 
-    fn set_up(&mut self, own: usize) -> Result<()> {
+    fn start(&self) -> Result<()> {
         {
             // The kernel's and iproute2's first steps with namespaces do not bear company.
             let _alone = lock("network")?;
             network::create(&self.record)?;
         }
-        let images = image::build(&self.record.directory)?;
-        for place in &self.record.members {
-            self.members.push(Member::new(place.clone()));
-        }
         for member in &self.members {
             member.launch()?;
         }
-        for member in &self.members {
-            member.wait_ready()?;
-        }
+        self.members.iter().try_for_each(Member::wait_ready)
+    }
+
+    /// Makes a cluster of the first members, with pool, network and images, and one of each of the others.
+    fn furnish(&self, own: usize) -> Result<()> {
+        let images = image::build(&self.record.directory)?;
         let (own, strangers) = self.members.split_at(own);
         cluster::form(own)?;
         strangers.iter().try_for_each(cluster::bootstrap)?;
@@ -137,7 +165,7 @@ impl Lab {
     pub fn keep(mut self) -> Result<Record> {
         self.record.kept = true;
         self.record.write()?;
-        live(|live| live.retain(|record| record.id != self.record.id));
+        forget(&self.record);
         if let Some(guard) = self.guard.take() {
             guard.dismiss();
         }
@@ -160,20 +188,34 @@ impl Lab {
         for member in &self.members {
             member.collect();
         }
-        live(|live| live.retain(|record| record.id != self.record.id));
+        forget(&self.record);
         taken_down
     }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        if !live(|live| live.iter().any(|record| record.id == self.record.id)) {
+        if !is_live(&self.record) {
             return;
         }
         if let Err(error) = self.take_down() {
             eprintln!("{error:#}");
         }
     }
+}
+
+/// From now on this process, or the guard after its end, takes down what the record names.
+fn begin(record: &Record) -> Result<guard::Guard> {
+    live(|live| live.push(record.clone()));
+    guard::Guard::watch(record)
+}
+
+fn forget(record: &Record) {
+    live(|live| live.retain(|other| other.id != record.id));
+}
+
+fn is_live(record: &Record) -> bool {
+    live(|live| live.iter().any(|other| other.id == record.id))
 }
 
 /// Takes down every lab of this process; for its last moment.
@@ -215,7 +257,6 @@ pub fn check_machine() -> Result<()> {
         return Err(Missing("root (a lab needs network namespaces)".into()).into());
     }
     for (file, package) in [
-        (INCUSD, "incus-base"),
         (image::BUSYBOX, "busybox-static"),
         ("/usr/bin/unshare", "util-linux"),
     ] {
@@ -226,7 +267,7 @@ pub fn check_machine() -> Result<()> {
             .into());
         }
     }
-    Ok(())
+    Incus::default().check()
 }
 
 /// Where the folders of labs are.

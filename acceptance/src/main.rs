@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use acceptance::lab::{self, Lab, Record};
+use acceptance::lab::{self, Lab, Record, Tunnel};
 use acceptance::process::Missing;
 use acceptance::scenario::{self, Options};
 use acceptance::{bench, demo, interrupt, scenarios, soak, suite};
@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 const USAGE: &str = "usage:
-  acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down
+  acceptance lab up [--members N] [--name SLUG]   bring up a lab that stays until it is taken down;
+                                                  LAB_INCUS=7.0 in the environment: with the newer Incus
   acceptance lab down [ID | --stale | --all]      take down the only lab, a lab, those without a runner, all
   acceptance lab list                             labs on this machine
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
+        ["lab", "hold-tunnel", slug] => hold_tunnel(slug).map(|()| 0),
         ["lab", "hold", slug] => lab_hold(slug).map(|()| 0),
         ["scenarios", options @ ..] => scenarios(options),
         ["test"] => suite::run(),
@@ -92,11 +94,22 @@ fn lab_hold(slug: &str) -> Result<()> {
     });
     lab.observer()
         .finish("POST", "/1.0/instances", Some(&container))?;
-    println!("{}", lab.directory().display());
-    std::io::stdin()
-        .read_line(&mut String::new())
-        .context("waiting")?;
+    hold(lab.directory())?;
     lab.down()
+}
+
+/// The same with a tunnel.
+fn hold_tunnel(slug: &str) -> Result<()> {
+    interrupt::listen()?;
+    let tunnel = Tunnel::up(slug)?;
+    hold(tunnel.directory())?;
+    tunnel.down()
+}
+
+fn hold(directory: &Path) -> Result<()> {
+    println!("{}", directory.display());
+    let waited = std::io::stdin().read_line(&mut String::new());
+    waited.context("waiting").map(drop)
 }
 
 fn scenarios(words: &[&str]) -> Result<u8> {
@@ -146,9 +159,14 @@ fn lab_list() -> u8 {
             _ => "stale: its runner is gone",
         };
         println!(
-            "{}  {} member(s), {runner}, {}",
+            "{}  {} {}, {runner}, {}",
             record.id,
             record.members.len(),
+            record
+                .incus
+                .map_or("end(s) of a tunnel".to_owned(), |incus| {
+                    format!("member(s) with Incus {}", incus.number())
+                }),
             record.directory.display()
         );
     }

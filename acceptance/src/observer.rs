@@ -3,19 +3,17 @@
 //! Used by the lab to set daemons up and by scenarios to judge. None of the product's types are used here, and every
 //! question opens a connection of its own, so that an answer depends on nothing that came before.
 
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::thread::LinkNameSpaceType;
 use serde_json::{Value, json};
 
 use crate::http::{self, Head};
+use crate::process;
 
 /// The longest that any answer may take; a dead member makes some answers slow, none this slow.
 const LONGEST_ANSWER: Duration = Duration::from_secs(120);
@@ -181,11 +179,9 @@ impl Observer {
             .as_u64()
             .filter(|pid| *pid > 0)
             .with_context(|| format!("{workload} does not run"))?;
-        let asked_for = path.to_owned();
-        // Only the calling thread enters the namespace, and it ends with the question.
-        let asked = std::thread::spawn(move || ask_inside(pid, &asked_for)).join();
-        let answer = asked.map_err(|_| anyhow::anyhow!("the asking thread panicked"))?;
-        let text = answer.with_context(|| format!("asking {workload}"))?;
+        let network = PathBuf::from(format!("/proc/{pid}/ns/net"));
+        let text = process::inside(&network, || ask_here(path))
+            .with_context(|| format!("asking {workload}"))?;
         // An empty answer is what a failed extraction looks like, so it is never accepted (HO-CI-16).
         ensure!(!text.is_empty(), "{workload} does not answer on {path}");
         Ok(text)
@@ -273,11 +269,8 @@ impl Workload {
     }
 }
 
-/// Asks the web server on port 80 in the network namespace of a process.
-fn ask_inside(pid: u64, path: &str) -> Result<String> {
-    let namespace = File::open(format!("/proc/{pid}/ns/net")).context("finding its network")?;
-    rustix::thread::move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
-        .context("entering its network")?;
+/// Asks the web server on port 80 of this thread's network.
+fn ask_here(path: &str) -> Result<String> {
     let mut stream =
         TcpStream::connect((Ipv4Addr::LOCALHOST, 80)).context("connecting to its server")?;
     stream.set_read_timeout(Some(LONGEST_ANSWER))?;

@@ -4,12 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Command, Output};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal};
+use rustix::thread::LinkNameSpaceType;
 
 /// How often a condition is looked at; short against everything that is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -21,9 +26,26 @@ pub struct Missing(pub String);
 
 /// Runs a tool to its end; its failure is an error that quotes what it said.
 pub fn run(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("running {}", told(command)))?;
+    let output = command.output();
+    succeeded(command, output)
+}
+
+/// The same with an input, which is never quoted: it may be a key.
+pub fn run_with_input(command: &mut Command, input: &str) -> Result<String> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let output = piped.stderr(Stdio::piped()).spawn().and_then(|mut child| {
+        // A tool that does not want to read all of it says why when it ends.
+        let _ = child
+            .stdin
+            .take()
+            .map(|mut to| to.write_all(input.as_bytes()));
+        child.wait_with_output()
+    });
+    succeeded(command, output)
+}
+
+fn succeeded(command: &Command, output: std::io::Result<Output>) -> Result<String> {
+    let output = output.with_context(|| format!("running {}", told(command)))?;
     if !output.status.success() {
         bail!(
             "{} failed ({}): {}",
@@ -33,6 +55,20 @@ pub fn run(command: &mut Command) -> Result<String> {
         );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Does something in another network namespace: a file below `/run/netns` or `/proc/…/ns/net`.
+///
+/// Only a thread of its own enters the namespace, and it ends with the work.
+pub fn inside<T: Send>(network: &Path, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let entered = || {
+        let file = File::open(network).context("finding a network")?;
+        rustix::thread::move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+            .context("entering a network")?;
+        work()
+    };
+    let worked = thread::scope(|scope| scope.spawn(entered).join());
+    worked.map_err(|_| anyhow!("the thread in {} panicked", network.display()))?
 }
 
 /// A tool with its arguments, ready to be run.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::lab::{self, Lab};
+use crate::lab::{self, Incus, Lab, Tunnel};
 use crate::proxy::Proxy;
 use crate::tofu::{self, Programs};
 use crate::workspace::Workspace;
@@ -23,6 +23,10 @@ pub enum Need {
     OpenTofu,
     /// Terraform on the PATH, a second host of providers.
     Terraform,
+    /// The newer Incus in a root file system of its own: `acceptance/rootfs-7.0` makes it.
+    Incus7,
+    /// WireGuard in user space, and a kernel that gives it a network card.
+    WireGuard,
 }
 
 impl Need {
@@ -31,6 +35,8 @@ impl Need {
         match self {
             Need::OpenTofu => "opentofu",
             Need::Terraform => "terraform",
+            Need::Incus7 => "incus-7.0",
+            Need::WireGuard => "wireguard",
         }
     }
 
@@ -38,6 +44,8 @@ impl Need {
         match self {
             Need::OpenTofu => tofu::is_opentofu(),
             Need::Terraform => tofu::on_path("terraform").is_some(),
+            Need::Incus7 => Incus::V7.check().is_ok(),
+            Need::WireGuard => Tunnel::check().is_ok(),
         }
     }
 }

@@ -19,6 +19,7 @@ mod refusals;
 mod rollout;
 mod seeds;
 mod toy;
+mod tunnel;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 17] = [
+    let groups: [&[Scenario]; 18] = [
         network::SCENARIOS,
         machines::SCENARIOS,
         seeds::SCENARIOS,
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Scenario> {
         members::SCENARIOS,
         https::SCENARIOS,
         lab::SCENARIOS,
+        tunnel::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

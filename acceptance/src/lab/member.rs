@@ -1,47 +1,35 @@
 //! One member: an Incus daemon with a folder and a network namespace of its own.
 //!
-//! Starting, killing and cutting off. What a group of members agrees on is `cluster.rs`.
+//! Starting, killing and cutting off. Where a daemon runs is `enter.rs`; what a group of members agrees on is `cluster.rs`.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
+use super::enter;
 use super::record::Place;
+use super::version::Incus;
 use crate::observer::Observer;
-use crate::process::{self, run, tool, wait_until};
-
-/// The daemon as Debian installs it.
-pub const INCUSD: &str = "/usr/libexec/incus/incusd";
-
-/// The daemon sees the member's network cards in `/sys` and still the machine's control groups below it; the tree
-/// that it sees is its own, so that no mount of it outlives it.
-const ENTER: &str = r#"
-mount --make-rprivate /
-mkdir -p "$2"
-mount --rbind /sys/fs/cgroup "$2"
-exec nsenter --net="/run/netns/$1" sh -ec '
-    mount -t sysfs sysfs /sys
-    mount --move "$1" /sys/fs/cgroup
-    exec "$2" --group incus-admin --logfile "$3"
-' sh "$2" "$3" "$4"
-"#;
+use crate::process::{self, wait_until};
 
 /// A member of a lab.
 #[derive(Debug)]
 pub struct Member {
     place: Place,
+    incus: Incus,
     daemon: Mutex<Option<Child>>,
 }
 
 impl Member {
-    pub(super) fn new(place: Place) -> Member {
+    pub(super) fn new(place: Place, incus: Incus) -> Member {
         Member {
             place,
+            incus,
             daemon: Mutex::new(None),
         }
     }
@@ -92,17 +80,8 @@ impl Member {
             .append(true)
             .open(beside("out"))
             .with_context(launching)?;
-        let mut command = Command::new("unshare");
+        let mut command = enter::command(&self.place, self.incus);
         command
-            .args(["-m", "sh", "-ec", ENTER, "sh", &self.place.namespace])
-            .args([
-                beside("cgroup").as_path(),
-                Path::new(INCUSD),
-                beside("log").as_path(),
-            ])
-            .env("INCUS_DIR", &self.place.directory)
-            .env("INCUS_SECURITY_APPARMOR", "false")
-            .env("INCUS_SKIP_INSTANCE_TYPES", "true")
             .stdin(Stdio::null())
             .stdout(output.try_clone().with_context(launching)?)
             .stderr(output)
@@ -113,18 +92,28 @@ impl Member {
         Ok(())
     }
 
-    /// Waits until the daemon answers.
+    /// Waits until the daemon is ready for work; one that has ended is not waited for.
     pub(super) fn wait_ready(&self) -> Result<()> {
-        let mut waiting = tool(INCUSD, &["waitready", "--timeout", "60"]);
-        run(waiting.env("INCUS_DIR", &self.place.directory))
-            .with_context(|| {
-                format!(
-                    "waiting for the daemon of {}: {}",
-                    self.name(),
-                    self.last_words()
-                )
-            })
-            .map(drop)
+        let observer = self.observer();
+        let waited = wait_until("it is ready", Duration::from_secs(60), || {
+            if let Some(status) = self.ended()? {
+                bail!("it has ended ({status})");
+            }
+            Ok(observer.get("/internal/ready").is_ok())
+        });
+        waited.with_context(|| {
+            format!(
+                "waiting for the daemon of {}: {}",
+                self.name(),
+                self.last_words()
+            )
+        })
+    }
+
+    fn ended(&self) -> Result<Option<ExitStatus>> {
+        let mut daemon = self.daemon();
+        let ended = daemon.as_mut().map(Child::try_wait).transpose();
+        Ok(ended.context("looking for its end")?.flatten())
     }
 
     fn last_words(&self) -> String {

@@ -1,4 +1,4 @@
-//! The network namespaces of a lab: a hub with a bridge, and one per member with a cable to the hub.
+//! The network namespaces of a lab: one per member, with a cable to a hub with a bridge; or two, and a router between.
 //!
 //! Both ends of each cable are made inside namespaces, so the machine's own namespace never sees any of it. Everything
 //! vanishes with the namespaces, which `teardown.rs` deletes.
@@ -6,7 +6,20 @@
 use anyhow::Result;
 
 use super::record::{Place, Record};
-use crate::process::{run, tool};
+use crate::process::{run, run_with_input, tool};
+
+/// Between the two ends of a tunnel, as a home router does it: whoever asks from inside is let out under the router's own
+/// address and gets the answers; nobody gets in unasked.
+const ROUTER: &str = "
+table ip router {
+    chain out { type nat hook postrouting priority srcnat; oifname wan masquerade; }
+    chain through {
+        type filter hook forward priority filter; policy drop;
+        ct state established,related accept
+        iifname lan accept
+    }
+}
+";
 
 /// Makes all namespaces of a lab.
 pub(super) fn create(record: &Record) -> Result<()> {
@@ -14,14 +27,36 @@ pub(super) fn create(record: &Record) -> Result<()> {
     ip(&["netns", "add", hub])?;
     ip(&["-n", hub, "link", "add", "hub", "type", "bridge"])?;
     ip(&["-n", hub, "link", "set", "hub", "up"])?;
-    record
-        .members
-        .iter()
-        .try_for_each(|place| connect(hub, place))
+    record.members.iter().try_for_each(|place| {
+        connect(hub, place, &place.name)?;
+        ip(&["-n", hub, "link", "set", &place.name, "master", "hub", "up"])
+    })
 }
 
-fn connect(hub: &str, place: &Place) -> Result<()> {
-    let (namespace, cable) = (place.namespace.as_str(), place.name.as_str());
+/// Makes both networks and the router between them: the first place is outside, the second behind the router.
+pub(super) fn create_behind_router(record: &Record, gateways: [&str; 2]) -> Result<()> {
+    let router = record.hub.as_str();
+    ip(&["netns", "add", router])?;
+    for ((place, cable), gateway) in record.members.iter().zip(["wan", "lan"]).zip(gateways) {
+        connect(router, place, cable)?;
+        let gateway = format!("{gateway}/24");
+        ip(&["-n", router, "address", "add", &gateway, "dev", cable])?;
+        ip(&["-n", router, "link", "set", cable, "up"])?;
+    }
+    let inside = &record.members[1].namespace;
+    ip(&["-n", inside, "route", "add", "default", "via", gateways[1]])?;
+    let namespace = format!("--net=/run/netns/{router}");
+    let forward = "echo 1 >/proc/sys/net/ipv4/ip_forward";
+    run(&mut tool("nsenter", &[&namespace, "sh", "-c", forward]))?;
+    run_with_input(
+        &mut tool("nsenter", &[&namespace, "nft", "-f", "-"]),
+        ROUTER,
+    )
+    .map(drop)
+}
+
+fn connect(hub: &str, place: &Place, cable: &str) -> Result<()> {
+    let namespace = place.namespace.as_str();
     ip(&["netns", "add", namespace])?;
     ip(&["-n", namespace, "link", "set", "lo", "up"])?;
     ip(&[
@@ -36,10 +71,9 @@ fn connect(hub: &str, place: &Place) -> Result<()> {
         "dev",
         "eth0",
     ])?;
-    ip(&["-n", namespace, "link", "set", "eth0", "up"])?;
-    ip(&["-n", hub, "link", "set", cable, "master", "hub", "up"])
+    ip(&["-n", namespace, "link", "set", "eth0", "up"])
 }
 
-fn ip(arguments: &[&str]) -> Result<()> {
+pub(super) fn ip(arguments: &[&str]) -> Result<()> {
     run(&mut tool("ip", arguments)).map(drop)
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::folder_of_labs;
+use super::version::Incus;
 use crate::process;
 
 const FILE: &str = "lab.json";
@@ -20,10 +21,12 @@ pub struct Record {
     pub id: String,
     /// Everything that the lab has on disk.
     pub directory: PathBuf,
-    /// The namespace with the bridge that the members meet on.
+    /// The namespace that the members meet in: with a bridge, or with a router.
     pub hub: String,
-    /// The members.
+    /// The members, or the ends of a tunnel.
     pub members: Vec<Place>,
+    /// The release that the members run; ends of a tunnel run none.
+    pub incus: Option<Incus>,
     /// Whether it is meant to outlive the process that set it up.
     #[serde(default)]
     pub kept: bool,
@@ -34,31 +37,52 @@ pub struct Record {
 /// Where one member lives.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// Its name in the cluster: `m1`, `m2`, …
+    /// Its name: in a cluster `m1`, `m2`, …
     pub name: String,
     /// Its network namespace.
     pub namespace: String,
-    /// Its `INCUS_DIR`.
+    /// Its folder; of a member, its `INCUS_DIR`.
     pub directory: PathBuf,
-    /// Its address on the hub.
+    /// Its address on the network of the lab.
     pub address: String,
 }
 
 impl Record {
     /// Makes the folder of a lab and writes down what it is going to consist of.
-    pub fn create(slug: &str, members: usize) -> Result<Record> {
+    pub fn create(slug: &str, members: usize, incus: Incus) -> Result<Record> {
+        let names = (1..=members).map(|number| {
+            let address = format!("10.99.0.{}", 10 + number);
+            (format!("m{number}"), address)
+        });
+        Record::write_down(slug, names.collect(), Some(incus))
+    }
+
+    /// The same for a tunnel, whose ends are in two networks.
+    pub(super) fn create_tunnel(slug: &str, ends: &[(&str, &str)]) -> Result<Record> {
+        let names = ends
+            .iter()
+            .map(|(name, address)| ((*name).to_owned(), (*address).to_owned()));
+        Record::write_down(slug, names.collect(), None)
+    }
+
+    fn write_down(
+        slug: &str,
+        names: Vec<(String, String)>,
+        incus: Option<Incus>,
+    ) -> Result<Record> {
         let pid = std::process::id();
         let id = format!("validate-{slug}-{pid}");
         let directory = folder_of_labs().join(&id);
-        let place = |number: usize| Place {
-            name: format!("m{number}"),
-            namespace: format!("validate-{slug}-m{number}-{pid}"),
-            directory: directory.join(format!("m{number}")),
-            address: format!("10.99.0.{}", 10 + number),
+        let place = |(name, address): (String, String)| Place {
+            namespace: format!("validate-{slug}-{name}-{pid}"),
+            directory: directory.join(&name),
+            name,
+            address,
         };
         let record = Record {
-            hub: format!("validate-{slug}-hub-{pid}"),
-            members: (1..=members).map(place).collect(),
+            hub: format!("validate-{slug}-middle-{pid}"),
+            members: names.into_iter().map(place).collect(),
+            incus,
             kept: false,
             runner: (pid, process::started_at(pid).unwrap_or_default()),
             id,

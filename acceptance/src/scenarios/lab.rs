@@ -8,9 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
-use crate::lab::Record;
+use super::{App, endpoint, expect_serving, provider};
+use crate::lab::{Incus, Lab, Record, VERSION_1, VERSION_2};
 use crate::process::{self, run, tool, wait_until};
-use crate::scenario::Scenario;
+use crate::scenario::{Context, Need, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -19,7 +20,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing("killed", Signal::KILL),
+        run: |_| leaves_nothing(hold("killed", Incus::V6)?, 4, Signal::KILL),
     },
     Scenario {
         name: "an_interrupted_runner_leaves_nothing_behind",
@@ -27,14 +28,51 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing("interrupted", Signal::INT),
+        run: |_| leaves_nothing(hold("interrupted", Incus::V6)?, 4, Signal::INT),
+    },
+    Scenario {
+        name: "a_killed_runner_of_the_newer_incus_leaves_nothing_behind",
+        proves: "The same holds for daemons in a root file system of their own: Incus 7.0.",
+        group: "lab",
+        needs: &[Need::Incus7],
+        seconds: 6,
+        run: |_| leaves_nothing(hold("killed-newer", Incus::V7)?, 4, Signal::KILL),
+    },
+    Scenario {
+        name: "a_killed_runner_of_a_tunnel_leaves_nothing_behind",
+        proves: "The same holds for a tunnel: no process, namespace, mount or folder remains.",
+        group: "lab",
+        needs: &[Need::WireGuard],
+        seconds: 2,
+        run: |_| leaves_nothing(this(&["lab", "hold-tunnel", "killed"])?, 1, Signal::KILL),
+    },
+    Scenario {
+        name: "the_newer_incus_serves_an_app_through_a_power_cut",
+        proves: "On three members with Incus 7.0 an app is rolled out; a member that is powered off is Offline, and Online \
+                 with its workload when it is started again.",
+        group: "lab",
+        needs: &[Need::Incus7],
+        seconds: 50,
+        run: power_cut,
     },
 ];
 
-fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
+/// This program with other arguments.
+fn this(arguments: &[&str]) -> Result<Command> {
     let program = std::env::current_exe().context("finding this program")?;
-    let mut runner = Command::new(program)
-        .args(["lab", "hold", slug])
+    Ok(tool(&program.to_string_lossy(), arguments))
+}
+
+/// A runner that brings up a lab and waits.
+fn hold(slug: &str, incus: Incus) -> Result<Command> {
+    let mut runner = this(&["lab", "hold", slug])?;
+    runner.env("LAB_INCUS", incus.number());
+    Ok(runner)
+}
+
+/// Ends a runner when its first place has at least this many processes.
+fn leaves_nothing(mut runner: Command, least: usize, signal: Signal) -> Result<()> {
+    let mut runner = runner
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -49,10 +87,8 @@ fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
         .filter_map(|line| line.trim().parse().ok())
         .collect();
     let all = process::with_descendants(&inside);
-    ensure!(
-        all.len() >= 4,
-        "a daemon, a monitor, an init and a server should run: {all:?}"
-    );
+    // With Incus a daemon, a monitor, an init and a server; in a tunnel WireGuard alone.
+    ensure!(all.len() >= least, "more than these should run: {all:?}");
 
     process::signal(runner.id(), signal);
     runner.wait().context("collecting the runner")?;
@@ -62,7 +98,41 @@ fn leaves_nothing(slug: &str, signal: Signal) -> Result<()> {
             && !Path::new("/run/netns").join(&record.hub).exists()
             && !all.iter().any(|pid| process::is_alive(*pid)))
     })?;
-    let mounts = std::fs::read_to_string("/proc/self/mounts").context("reading mounts")?;
-    ensure!(!mounts.contains(&record.id), "a mount remains: {mounts}");
+    let sees_a_mount = |pid: &u32| {
+        let mounts = std::fs::read_to_string(format!("/proc/{pid}/mounts"));
+        mounts.is_ok_and(|mounts| mounts.contains(&record.id))
+    };
+    let seen_by: Vec<u32> = process::all().into_iter().filter(sees_a_mount).collect();
+    ensure!(seen_by.is_empty(), "mounts remain: {seen_by:?}");
     Ok(())
+}
+
+fn power_cut(context: &Context) -> Result<()> {
+    let lab = Lab::up_with("newer", 3, Incus::V7)?;
+    let observer = lab.observer();
+    let release = observer.get("/1.0")?["environment"]["server_version"].take();
+    let is_newer = |release: &str| release.starts_with("7.0.");
+    ensure!(release.as_str().is_some_and(is_newer), "{release}");
+    let workspace = context.workspace("lab-newer")?;
+    let block = provider(&[endpoint(&lab.first().socket())], "homelab");
+    let app = |image| {
+        workspace.main(&format!("{block}{}", App::new("wide", 3, image).hcl()))?;
+        workspace.apply()?.succeeded()?;
+        expect_serving(&observer, "wide", 3, image)
+    };
+    app(VERSION_1)?;
+    let before = app(VERSION_2)?;
+
+    let dark = lab.member("m3")?;
+    dark.power_off()?;
+    dark.wait_listed(&observer, "Offline")?;
+    dark.start()?;
+    dark.wait_listed(&observer, "Online")?;
+    let running = "its workload runs again";
+    wait_until(running, Duration::from_secs(60), || {
+        Ok(observer.workloads("wide")? == before)
+    })?;
+    expect_serving(&observer, "wide", 3, VERSION_2)?;
+    workspace.expect_empty_plan()?;
+    lab.down()
 }

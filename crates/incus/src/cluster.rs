@@ -1,6 +1,8 @@
-//! The members of a cluster: `/1.0/cluster`.
+//! The members of a cluster: `/1.0/cluster/members`.
 //!
-//! Only a clustered server answers these; joining and leaving are not here yet.
+//! Only a clustered server answers these. How a server becomes a member is in `cluster/join.rs`, with
+//! the token of `cluster/token.rs`; how a member is changed, emptied and removed in
+//! `cluster/member.rs`; and the groups of members are in `cluster/group.rs`.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +11,11 @@ use serde::Deserialize;
 use crate::envelope;
 use crate::lenient::{null_as_empty, texts};
 use crate::request::{Request, path};
+
+pub mod group;
+pub mod join;
+pub mod member;
+pub mod token;
 
 /// One server of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -132,6 +132,14 @@ pub fn list(project: &str) -> Request<Vec<Instance>> {
         .recursive()
 }
 
+/// Lists the instances of all projects.
+pub fn list_everywhere() -> Request<Vec<Instance>> {
+    let doing = "listing the instances of all projects";
+    Request::get(path(&["instances"]), doing, envelope::list)
+        .query("all-projects", "true")
+        .recursive()
+}
+
 /// Lists the names of a project's instances.
 pub fn names(project: &str) -> Request<Vec<String>> {
     let doing = format!("listing the instances of project {project}");

@@ -20,10 +20,13 @@
 
 pub mod request;
 
+pub mod certificate_store;
 pub mod cluster;
 pub mod file;
 pub mod image;
 pub mod instance;
+pub mod network;
+pub mod os;
 pub mod profile;
 pub mod project;
 pub mod server;

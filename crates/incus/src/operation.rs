@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::envelope;
+use crate::envelope::{self, Reply, Unusable};
 use crate::lenient::null_as_empty;
 use crate::request::{Read, Request, path, unescape};
 
@@ -137,6 +137,20 @@ pub fn wait(operation: &Operation, limit: Duration) -> Request<Operation> {
         .request(request)
         .query("timeout", limit.as_secs().max(1).to_string())
         .answer_within(patience)
+}
+
+/// Reads something that the operations of a project tell.
+pub(crate) fn list_as<T>(project: &str, doing: &str, read: Read<T>) -> Request<T> {
+    Request::get(path(&["operations"]), doing, read)
+        .project(project)
+        .recursive()
+}
+
+/// Reads lists of operations by their status, those of all members.
+pub(crate) fn lists(reply: &Reply) -> Result<Vec<Operation>, Unusable> {
+    let by_status: Option<BTreeMap<String, Option<Vec<Operation>>>> = envelope::metadata(reply)?;
+    let lists = by_status.unwrap_or_default().into_values().flatten();
+    Ok(lists.flatten().collect())
 }
 
 /// Cancels an operation; only some can be cancelled (`Operation::may_cancel`).

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::envelope;
 use crate::lenient::{KeysOf, null_as_empty, texts};
@@ -50,12 +51,26 @@ pub struct Environment {
     pub certificate: String,
     /// The certificate's fingerprint: SHA-256 in hexadecimal.
     pub certificate_fingerprint: String,
+    /// The operating system, such as `IncusOS`.
+    pub os_name: String,
+    /// Its version.
+    pub os_version: String,
 }
 
 /// Reads what a server says about itself.
 pub fn get() -> Request<Server> {
     let doing = "reading the server's description";
     Request::get("/1.0".to_owned(), doing, envelope::metadata)
+}
+
+/// Sets these keys of the server's configuration and leaves the others; an empty value removes one.
+///
+/// Some keys are the cluster's, and some a member's own: add `Request::target` for those. A change
+/// of `core.https_address` may cut off the connection that it comes over.
+pub fn patch_config(config: &BTreeMap<String, String>) -> Request<()> {
+    let keys: Vec<&str> = config.keys().map(String::as_str).collect();
+    let doing = format!("setting {} of the server", keys.join(", "));
+    Request::patch("/1.0".to_owned(), doing, envelope::nothing).json(json!({ "config": config }))
 }
 
 impl Server {
@@ -81,6 +96,7 @@ impl fmt::Debug for Server {
 mod tests {
     use super::*;
     use crate::envelope::tests::reply;
+    use crate::request::Body;
 
     #[test]
     fn a_trusted_client_sees_the_environment() {
@@ -95,6 +111,30 @@ mod tests {
         assert_eq!(server.config["cluster.offline_threshold"], "11");
         assert_eq!(server.config["core.trust"], "true");
         assert!(!format!("{server:?}").contains(":8443"));
+    }
+
+    #[test]
+    fn keys_are_set_on_one_member_or_everywhere() {
+        let config = BTreeMap::from([
+            (
+                "storage.images_volume".to_owned(),
+                "local/images".to_owned(),
+            ),
+            ("storage.logs_volume".to_owned(), String::new()),
+        ]);
+        let request = patch_config(&config);
+        assert_eq!(request.to_string(), "PATCH /1.0");
+        let request = request.target("m2");
+        assert_eq!(request.to_string(), "PATCH /1.0?target=m2");
+        assert_eq!(
+            request.doing(),
+            "setting storage.images_volume, storage.logs_volume of the server on member m2"
+        );
+        let body = json!({ "config": {
+            "storage.images_volume": "local/images",
+            "storage.logs_volume": "",
+        } });
+        assert_eq!(request.body(), &Body::Json(body));
     }
 
     #[test]

@@ -21,6 +21,10 @@ fn requests_print() {
             list("p").to_string(),
             "GET /1.0/instances?project=p&recursion=1",
         ),
+        (
+            list_everywhere().to_string(),
+            "GET /1.0/instances?all-projects=true&recursion=1",
+        ),
         (names("p").to_string(), "GET /1.0/instances?project=p"),
         (get("p", "w").to_string(), "GET /1.0/instances/w?project=p"),
         (

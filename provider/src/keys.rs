@@ -37,10 +37,6 @@ pub(crate) fn wireguard() -> Result<Pair, KeyError> {
 }
 
 /// The public half of a private key, both in base64, as `wg pubkey` finds it.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "for seeds that are given a key, which come later")
-)]
 pub(crate) fn wireguard_public_key(private_key: &str) -> Result<String, KeyError> {
     let bytes = STANDARD
         .decode(private_key)

@@ -29,7 +29,7 @@ mod secret;
 pub use declared::{
     Declared, DeclaredTailscale, DeclaredUpdate, DeclaredWindow, DeclaredWireguard, Keys,
 };
-pub use files::{SOCKET_PATH, SOCKET_PROFILE};
+pub use files::{SOCKET_PATH, SOCKET_PROFILE, tunnel_key};
 pub use release::{NEWEST_FIELDS, OLDEST_SUPPORTED};
 
 /// What a careful operator would want to know of a seed, although nothing is wrong.

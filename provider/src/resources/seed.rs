@@ -16,7 +16,6 @@ mod output;
 mod plan;
 mod schema;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -170,12 +169,12 @@ impl Seed {
             Ok(kept) => kept,
             Err(diagnostic) => return Applied::failed(Value::Null, diagnostic),
         };
-        let rendered = seed.render(Some(&kept.keys));
+        let rendered = plan::files(&seed, Some(&kept));
         let mut state = planned;
-        state.set_attr("files", plan::map(&rendered, String::clone));
+        state.set_attr("files", plan::map(rendered.as_ref(), String::clone));
         state.set_attr(
             "sha256",
-            plan::map(&rendered, |content| plan::sha256(content)),
+            plan::map(rendered.as_ref(), |content| plan::sha256(content)),
         );
         let of_keys = plan::of_keys(&seed, Some(&kept));
         for (attribute, value) in schema::OF_KEYS.into_iter().zip(of_keys) {
@@ -201,9 +200,9 @@ impl Seed {
 }
 
 /// Everything is known when it is applied.
-fn known(files: Given<BTreeMap<String, Given<String>>>) -> BTreeMap<String, String> {
+fn known(files: Option<plan::Files>) -> media::Files {
     let known = |(name, content): (String, Given<String>)| Some((name, content.known()?.clone()));
-    let files = files.known().cloned().unwrap_or_default();
+    let files = files.unwrap_or_default();
     files.into_iter().filter_map(known).collect()
 }
 

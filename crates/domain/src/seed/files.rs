@@ -20,6 +20,7 @@ mod tailscale;
 mod update;
 
 pub use incus::{SOCKET_PATH, SOCKET_PROFILE};
+pub use network::tunnel_key;
 
 /// Every seed file has it; IncusOS does not look at it yet.
 const VERSION: &str = "1";

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use media::{Format, Recipient};
+use media::{Files, Format, Recipient};
 use tfplugin::{Diagnostic, Diagnostics, Value};
 
 use crate::diagnose;
@@ -120,7 +120,7 @@ impl Outputs {
         &self,
         config: &Value,
         machine: &str,
-        files: &BTreeMap<String, String>,
+        files: &Files,
     ) -> Result<(), Diagnostic> {
         let Some(path) = path(config) else {
             return Ok(());
@@ -156,7 +156,7 @@ impl Outputs {
     }
 }
 
-fn write(config: &Value, path: &str, files: &BTreeMap<String, String>) -> Result<(), String> {
+fn write(config: &Value, path: &str, files: &Files) -> Result<(), String> {
     let text = config.attr("output").attr("format").as_str();
     let format: Result<Format, _> = text.unwrap_or_default().parse();
     let format = format.map_err(|error| format!("{error}."))?;

@@ -13,6 +13,9 @@ use super::keys::Kept;
 use super::model::{declared, holds_secrets, machine_name};
 use super::schema::OF_KEYS;
 
+/// The files of a seed by name, each as far as it is known.
+pub(super) type Files = BTreeMap<String, Given<String>>;
+
 /// Completes a plan.
 pub(super) fn plan(plan: &mut Plan<'_>) {
     if plan.is_destroy() {
@@ -45,9 +48,9 @@ fn kept(plan: &Plan<'_>) -> Result<Option<Kept>, Diagnostic> {
 
 fn complete(plan: &mut Plan<'_>, seed: &Declared, kept: Option<&Kept>) {
     let name = machine_name(plan.config);
-    let rendered = seed.render(kept.map(|kept| &kept.keys));
-    plan.set("files", map(&rendered, String::clone));
-    plan.set("sha256", map(&rendered, |content| sha256(content)));
+    let rendered = files(seed, kept);
+    plan.set("files", map(rendered.as_ref(), String::clone));
+    plan.set("sha256", map(rendered.as_ref(), |content| sha256(content)));
     for (attribute, value) in OF_KEYS.into_iter().zip(of_keys(seed, kept)) {
         plan.set(attribute, value);
     }
@@ -58,6 +61,12 @@ fn complete(plan: &mut Plan<'_>, seed: &Declared, kept: Option<&Kept>) {
         let changed = changed_files(plan.prior.attr("sha256"), plan.planned.attr("sha256"));
         plan.diagnostics.extend(reinstall(name, &changed));
     }
+}
+
+/// What the seed consists of; nothing as long as it is not known which files there are.
+pub(super) fn files(seed: &Declared, kept: Option<&Kept>) -> Option<Files> {
+    let keys = kept.map(|kept| &kept.keys);
+    seed.knows_its_files().then(|| seed.render(keys))
 }
 
 /// The values of [`OF_KEYS`].
@@ -91,17 +100,14 @@ fn value(given: Given<String>) -> Value {
 }
 
 /// A map of the files, each as far as it is known.
-pub(super) fn map(
-    files: &Given<BTreeMap<String, Given<String>>>,
-    read: impl Fn(&String) -> String,
-) -> Value {
+pub(super) fn map(files: Option<&Files>, read: impl Fn(&String) -> String) -> Value {
     let one = |(name, content): (&String, &Given<String>)| {
         let content = content.known().map(&read);
         (name.clone(), content.map_or(Value::Unknown, Value::from))
     };
     match files {
-        Given::Known(files) => Value::Map(files.iter().map(one).collect()),
-        _ => Value::Unknown,
+        Some(files) => Value::Map(files.iter().map(one).collect()),
+        None => Value::Unknown,
     }
 }
 

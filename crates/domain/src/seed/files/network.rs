@@ -81,6 +81,13 @@ struct Peer {
     persistent_keepalive: u64,
 }
 
+/// The tunnel's private key in a file that was rendered: the one place where it is kept (HO-SEED-24). Secret.
+pub fn tunnel_key(network_file: &str) -> Option<String> {
+    let file: serde_json::Value = serde_json::from_str(network_file).ok()?;
+    let key = file["wireguard"][0]["private_key"].as_str();
+    key.map(str::to_owned)
+}
+
 pub(super) fn render(seed: &Declared, keys: Option<&Keys>) -> Option<String> {
     let machine = &seed.machine;
     let network = settled(&machine.network)?;

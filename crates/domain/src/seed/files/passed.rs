@@ -46,13 +46,14 @@ fn merged(seed: &Declared, services: &Given<String>) -> Option<String> {
     let Some(tailscale) = settled(&seed.tailscale)? else {
         return passed(seed, "services", services);
     };
-    let release = Release::of(&seed.incusos_release)?;
     let mut all = match settled(services)? {
         None => Vec::new(),
-        Some(services) => match extra::read("services", services, release) {
-            Ok(Json::Object(fields)) => fields,
-            _ => return Some(services.clone()),
-        },
+        Some(services) => {
+            match extra::read("services", services, Release::of(&seed.incusos_release)?) {
+                Ok(Json::Object(fields)) => fields,
+                _ => return Some(services.clone()),
+            }
+        }
     };
     all.retain(|(name, _)| name != "version" && name != "tailscale");
     let place = all

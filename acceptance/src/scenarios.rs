@@ -14,6 +14,7 @@ mod members;
 mod network;
 mod ownership;
 mod packaging;
+mod preseed;
 mod refusals;
 mod rollout;
 mod toy;
@@ -31,7 +32,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 16] = [
+    let groups: [&[Scenario]; 17] = [
         network::SCENARIOS,
         machines::SCENARIOS,
         functions::SCENARIOS,
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Scenario> {
         members::SCENARIOS,
         https::SCENARIOS,
         lab::SCENARIOS,
+        preseed::SCENARIOS,
         tunnel::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,

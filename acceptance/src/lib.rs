@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! main.rs          one binary: lab, scenarios, demo, soak, bench, test
-//!   lab.rs         real Incus daemons, each in a network namespace (lab/*: members, cluster, images, teardown)
+//!   lab.rs         real Incus daemons, each in a network namespace (lab/*: members, cluster, images, teardown), and
+//!                  tunnels
 //!   tofu.rs        which OpenTofu runs; workspace.rs: the directory of one scenario, and its plan, apply, destroy
 //!   proxy.rs       stands before an Incus socket: records, and kills the process under test at a chosen request
 //!   observer.rs    asks Incus what is true, in plain HTTP and JSON (http.rs)

@@ -19,6 +19,9 @@ use rustix::thread::LinkNameSpaceType;
 /// How often a condition is looked at; short against everything that is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// This program, also when it was built again meanwhile and its file is another one.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// Something that this machine lacks: the runner ends with exit code 2 and names it (HO-CI-02).
 #[derive(Debug, thiserror::Error)]
 #[error("missing prerequisite: {0}")]

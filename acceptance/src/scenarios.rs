@@ -15,6 +15,7 @@ mod members;
 mod network;
 mod ownership;
 mod packaging;
+mod preseed;
 mod refusals;
 mod rollout;
 mod seeds;
@@ -33,7 +34,7 @@ pub use kills::{Act, Step, sweep};
 
 /// Every scenario, in the order of its group.
 pub fn all() -> Vec<Scenario> {
-    let groups: [&[Scenario]; 18] = [
+    let groups: &[&[Scenario]] = &[
         network::SCENARIOS,
         machines::SCENARIOS,
         seeds::SCENARIOS,
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Scenario> {
         members::SCENARIOS,
         https::SCENARIOS,
         lab::SCENARIOS,
+        preseed::SCENARIOS,
         tunnel::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,

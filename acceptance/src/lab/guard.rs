@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result};
 
 use super::{Record, teardown};
+use crate::process;
 
 /// The guard of one lab, seen from the runner.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct Guard(Child);
 impl Guard {
     /// Starts watching over a lab.
     pub(super) fn watch(record: &Record) -> Result<Guard> {
-        let guard = Command::new(std::env::current_exe().context("finding this program")?)
+        let guard = Command::new(process::THIS_PROGRAM)
             .args(["lab", "guard"])
             .arg(&record.directory)
             .stdin(Stdio::piped())

@@ -5,11 +5,12 @@
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::enter;
 use super::record::Place;
@@ -121,6 +122,36 @@ impl Member {
             std::fs::read_to_string(self.place.directory.with_extension("out")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(5)..].join(" / ")
+    }
+
+    /// Configures a fresh daemon by a preseed, as IncusOS does with that of an install seed: the client that comes with the
+    /// release calls the same function. What IncusOS adds afterwards (its defaults, and a listener where the preseed has
+    /// none) is not done. Only the newer release takes certificates. JSON is YAML.
+    pub fn preseed(&self, preseed: &Value) -> Result<()> {
+        let mut init = self.tool("incus", &["admin", "init", "--preseed"])?;
+        process::run_with_input(&mut init, &preseed.to_string())
+            .with_context(|| format!("applying a preseed to {}", self.name()))
+            .map(drop)
+    }
+
+    /// Where an Incus client that is run beside the daemon keeps its certificate, key and remotes.
+    pub fn client_folder(&self) -> PathBuf {
+        self.place.directory.with_extension("client")
+    }
+
+    /// A program beside the daemon: in its network, and in the root file system that it sees.
+    pub fn tool(&self, program: &str, arguments: &[&str]) -> Result<Command> {
+        let daemon = self.daemon();
+        let daemon = daemon
+            .as_ref()
+            .with_context(|| format!("the daemon of {} does not run", self.name()))?;
+        let beside = format!("--target={}", daemon.id());
+        let mut command = process::tool("nsenter", &[&beside, "--mount", "--net", program]);
+        command
+            .args(arguments)
+            .env("INCUS_DIR", &self.place.directory)
+            .env("INCUS_CONF", self.client_folder());
+        Ok(command)
     }
 
     /// Kills the daemon alone; its containers run on.

@@ -37,14 +37,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// A certificate and its key, in PEM form and as Incus is told it.
-struct Pair {
-    certificate: String,
-    key: String,
+pub(super) struct Pair {
+    pub(super) certificate: String,
+    pub(super) key: String,
     der: String,
 }
 
 impl Pair {
-    fn new(until: i32) -> Result<Pair> {
+    /// A pair that holds from 2020 until this year.
+    pub(super) fn new(until: i32) -> Result<Pair> {
         let mut params = CertificateParams::new(vec!["operator".to_owned()])?;
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(until, 1, 1);

@@ -10,7 +10,8 @@ use rustix::process::Signal;
 
 use super::{App, endpoint, expect_serving, provider};
 use crate::lab::{Incus, Lab, Record, VERSION_1, VERSION_2};
-use crate::process::{self, run, tool, wait_until};
+use crate::observer::Observer;
+use crate::process::{self, THIS_PROGRAM, run, tool, wait_until};
 use crate::scenario::{Context, Need, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -20,7 +21,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing(hold("killed", Incus::V6)?, 4, Signal::KILL),
+        run: |_| leaves_nothing(hold("killed", Incus::V6), 4, Signal::KILL),
     },
     Scenario {
         name: "an_interrupted_runner_leaves_nothing_behind",
@@ -28,7 +29,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing(hold("interrupted", Incus::V6)?, 4, Signal::INT),
+        run: |_| leaves_nothing(hold("interrupted", Incus::V6), 4, Signal::INT),
     },
     Scenario {
         name: "a_killed_runner_of_the_newer_incus_leaves_nothing_behind",
@@ -36,7 +37,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[Need::Incus7],
         seconds: 6,
-        run: |_| leaves_nothing(hold("killed-newer", Incus::V7)?, 4, Signal::KILL),
+        run: |_| leaves_nothing(hold("killed-newer", Incus::V7), 4, Signal::KILL),
     },
     Scenario {
         name: "a_killed_runner_of_a_tunnel_leaves_nothing_behind",
@@ -44,12 +45,18 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[Need::WireGuard],
         seconds: 2,
-        run: |_| leaves_nothing(this(&["lab", "hold-tunnel", "killed"])?, 1, Signal::KILL),
+        run: |_| {
+            leaves_nothing(
+                tool(THIS_PROGRAM, &["lab", "hold-tunnel", "killed"]),
+                1,
+                Signal::KILL,
+            )
+        },
     },
     Scenario {
         name: "the_newer_incus_serves_an_app_through_a_power_cut",
-        proves: "On three members with Incus 7.0 an app is rolled out; a member that is powered off is Offline, and Online \
-                 with its workload when it is started again.",
+        proves: "On three members with Incus 7.0 an app is rolled out; its workload outlives the daemon of a member; one \
+                 that is powered off is Offline, and Online with its workload when it is started again.",
         group: "lab",
         needs: &[Need::Incus7],
         seconds: 50,
@@ -57,17 +64,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// This program with other arguments.
-fn this(arguments: &[&str]) -> Result<Command> {
-    let program = std::env::current_exe().context("finding this program")?;
-    Ok(tool(&program.to_string_lossy(), arguments))
-}
-
 /// A runner that brings up a lab and waits.
-fn hold(slug: &str, incus: Incus) -> Result<Command> {
-    let mut runner = this(&["lab", "hold", slug])?;
+fn hold(slug: &str, incus: Incus) -> Command {
+    let mut runner = tool(THIS_PROGRAM, &["lab", "hold", slug]);
     runner.env("LAB_INCUS", incus.number());
-    Ok(runner)
+    runner
 }
 
 /// Ends a runner when its first place has at least this many processes.
@@ -122,6 +123,23 @@ fn power_cut(context: &Context) -> Result<()> {
     };
     app(VERSION_1)?;
     let before = app(VERSION_2)?;
+
+    // Without its daemon a container runs on, and a new daemon finds it.
+    let deaf = lab.member("m2")?;
+    let mut on_it = before.iter().filter(|workload| workload.location == "m2");
+    let kept = on_it.next().context("nothing of the app is on m2")?;
+    let process = |observer: &Observer| {
+        let state = observer.get(&format!("/1.0/instances/{}/state", kept.name));
+        Ok::<_, anyhow::Error>(state?["pid"].as_u64())
+    };
+    let running = process(&observer)?;
+    deaf.kill_daemon()?;
+    deaf.start()?;
+    let found = process(&deaf.observer())?;
+    ensure!(
+        running.is_some() && found == running,
+        "{running:?} {found:?}"
+    );
 
     let dark = lab.member("m3")?;
     dark.power_off()?;

@@ -110,14 +110,9 @@ impl Declared {
     }
 }
 
-/// The smallest disk of all is often a card or a stick, and a bound below 50 GiB keeps none of them away.
+/// Without a bound of its own the seed has one of 50 GiB.
 fn may_be_too_small(disk: &disk::Declared) -> bool {
-    let below = |size: &Given<String>| {
-        size.known()
-            .and_then(|text| disk::parse_size(text))
-            .is_some_and(|bytes| bytes < disk::SMALLEST)
-    };
-    let smallest = disk.sort_order.known().map(String::as_str) == Some("smallest");
-    let unbounded = disk.min_size == Given::Absent && disk.id == Given::Absent;
-    below(&disk.min_size) || below(&disk.max_size) || smallest && unbounded
+    let bound = disk.min_size.known();
+    let bytes = bound.and_then(|text| disk::parse_size(text));
+    bytes.is_some_and(|bytes| bytes < disk::SMALLEST)
 }

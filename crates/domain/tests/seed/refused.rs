@@ -260,8 +260,8 @@ fn advice_is_given_where_nothing_is_wrong() {
             set(with_overlay(join()), endpoint, "[2001:db8::1]:51820"),
             vec![Advice::HubByAddress],
         ),
-        (set(join(), order, "smallest"), vec![Advice::SmallDisk]),
-        (set(set(join(), order, "smallest"), min, "50GiB"), vec![]),
+        (set(join(), order, "smallest"), vec![]),
+        (set(join(), min, "50GiB"), vec![]),
         (
             set(set(join(), order, "smallest"), min, "50GB"),
             vec![Advice::SmallDisk],

@@ -8,6 +8,9 @@ use super::{VERSION, settled, text};
 use crate::machine::{DeclaredSecurity, disk};
 use crate::seed::declared::Declared;
 
+/// `disk::SMALLEST` as IncusOS reads it.
+const SMALLEST: &str = "50GiB";
+
 #[derive(Serialize)]
 struct File {
     version: &'static str,
@@ -76,14 +79,21 @@ fn target(declared: &disk::Declared) -> Option<Option<Target>> {
         max_size: settled(&declared.max_size)?.cloned(),
         sort_order: settled(&declared.sort_order)?.cloned(),
     };
-    let is_any = [
-        &target.id,
-        &target.bus,
-        &target.min_size,
-        &target.max_size,
-        &target.sort_order,
-    ]
-    .iter()
-    .any(|part| part.is_some());
-    Some(is_any.then_some(target))
+    let Target {
+        id,
+        bus,
+        min_size,
+        max_size,
+        sort_order,
+    } = &target;
+    let parts = [id, bus, min_size, max_size, sort_order];
+    let is_any = parts.into_iter().any(Option::is_some);
+    Some(is_any.then(|| large_enough(target)))
+}
+
+/// HO-SEED-32: IncusOS chooses first and measures afterwards, so that the smallest disk of all, a card or a stick, would
+/// end the installation where a larger one is left.
+fn large_enough(target: Target) -> Target {
+    let min_size = target.min_size.or_else(|| Some(SMALLEST.to_owned()));
+    Target { min_size, ..target }
 }

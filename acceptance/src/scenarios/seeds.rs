@@ -1,9 +1,11 @@
 //! Seeds: from HCL to files that independent programs read, and what changes in a plan when a fleet grows.
 //!
-//! No lab is needed. What Incus and WireGuard make of seeds is in `seeds/`; media are in `media.rs`.
+//! What real Incus servers and real WireGuards make of seeds is shown last; media are in `media.rs`.
 
 mod fleet;
 mod formats;
+mod incus;
+mod tunnel;
 
 pub(super) use fleet::prepare;
 
@@ -44,5 +46,21 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[Need::OpenTofu],
         seconds: 8,
         run: fleet::module,
+    },
+    Scenario {
+        name: "rendered_preseeds_make_a_cluster_and_a_joiner",
+        proves: "Incus 7.0 takes both preseeds: the first machine is a cluster of one that answers on the overlay too, the second                  is empty, listens on its own address and trusts who will join it (HO-SEED-14 to HO-SEED-18, HO-SEED-20, -25).",
+        group: "seeds",
+        needs: &[Need::Incus7],
+        seconds: 10,
+        run: incus::preseeds,
+    },
+    Scenario {
+        name: "a_rendered_tunnel_carries_tcp_both_ways_through_a_nat",
+        proves: "With the hub's configuration from the module and a machine's from its seed, connections cross in both directions                  (HO-WG-01, HO-WG-05, HO-WG-06, HO-WG-10 to HO-WG-12).",
+        group: "seeds",
+        needs: &[Need::WireGuard],
+        seconds: 12,
+        run: tunnel::carries,
     },
 ];

@@ -229,7 +229,8 @@ resource "homelab_seed" "wrong" {{
   update       = {{ check_frequency = "1d" }}
   extra_files  = {{ kernel = jsonencode({{ consoles = [] }}) }}
   output       = {{ path = "seeds/", format = "zip" }}
-  encrypt_to   = ["{secret}"]
+  # OpenTofu itself would show a secret that is written here.
+  encrypt_to   = [element(split("\n", trimspace(file("identity"))), 2)]
 }}
 "#
     ))?;

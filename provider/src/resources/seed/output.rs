@@ -76,7 +76,7 @@ pub(super) fn check(config: &Value) -> Diagnostics {
     {
         diagnostics.push(
             Diagnostic::error("The format of a seed's output is not known")
-                .detail(format!("{error}."))
+                .detail(diagnose::told(&error))
                 .at(tfplugin::Path::new("output").attr("format")),
         );
     }
@@ -107,7 +107,7 @@ fn check_recipients(config: &Value) -> Diagnostics {
         let index = i64::try_from(index).unwrap_or(i64::MAX);
         Some(
             refusal
-                .detail(format!("{error}."))
+                .detail(diagnose::told(&error))
                 .at(at.clone().index(index)),
         )
     };
@@ -159,11 +159,11 @@ impl Outputs {
 fn write(config: &Value, path: &str, files: &Files) -> Result<(), String> {
     let text = config.attr("output").attr("format").as_str();
     let format: Result<Format, _> = text.unwrap_or_default().parse();
-    let format = format.map_err(|error| format!("{error}."))?;
+    let format = format.map_err(|error| diagnose::told(&error))?;
     let recipients = config.attr("encrypt_to").as_list().unwrap_or_default();
     let recipients = recipients.iter().filter_map(Value::as_str);
     let recipients: Result<Vec<Recipient>, _> = recipients.map(str::parse).collect();
-    let recipients = recipients.map_err(|error| format!("{error}."))?;
+    let recipients = recipients.map_err(|error| diagnose::told(&error))?;
     media::write_output(Path::new(path), format, files, &recipients)
         .map_err(|error| diagnose::told(&error))
 }

@@ -1,6 +1,32 @@
-//! Membership: what the members of a cluster say about how much it can bear.
+//! Membership: how a machine becomes a member, stays as it is declared, and leaves; and how much a cluster can bear.
 //!
-//! Before: the list of members. After: the data source `homelab_cluster` shows it and warns.
+//! ```text
+//! declared.rs ──> spec.rs ─┬─> decide.rs ──> join.rs, parity.rs ──> answer.rs, step.rs
+//!        observation.rs ───┴─> removal.rs ──────────────────────────> step.rs
+//! ```
+//!
+//! Before: `provider/src/resources/cluster_member.rs` has the configuration, `reconcile` the observation. After: one
+//! step at a time is performed, and everything is observed again. Below, what the members say about how much the
+//! cluster can bear, which the data source `homelab_cluster` shows.
+
+pub mod certificate;
+pub mod declared;
+pub mod observation;
+pub mod spec;
+
+pub mod answer;
+pub mod decide;
+mod join;
+pub mod parity;
+pub mod removal;
+pub mod step;
+
+pub mod order;
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod tests;
 
 /// What one member does for the cluster's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,64 +77,4 @@ pub fn rivals<'a>(setting: impl Fn(&str) -> Option<&'a str>) -> Vec<(Rival, &'a 
         (!matches!(value, "" | "0")).then_some((rival, value))
     };
     RIVALS.into_iter().filter_map(on).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// HO-CLUS-03.
-    #[test]
-    fn a_cluster_bears_what_leaves_more_than_half_of_the_votes() {
-        let voter = Voter {
-            votes: true,
-            online: true,
-        };
-        let lost = Voter {
-            votes: true,
-            online: false,
-        };
-        let spare = Voter {
-            votes: false,
-            online: true,
-        };
-        for (members, expected) in [
-            (vec![], 0),
-            (vec![voter], 0),
-            (vec![voter, spare], 0),
-            (vec![voter, voter, voter], 1),
-            (vec![voter, voter, voter, spare], 1),
-            (vec![voter, voter, lost], 0),
-            (vec![voter, lost, lost], 0),
-            (vec![voter; 5], 2),
-            (vec![voter, voter, voter, voter, lost], 1),
-        ] {
-            assert_eq!(fault_tolerance(&members), expected, "{members:?}");
-        }
-    }
-
-    /// AP-14, AP-33.
-    #[test]
-    fn settings_that_act_by_themselves_are_found() {
-        let keys = |healing: Option<&'static str>, rebalance: Option<&'static str>| {
-            let found = rivals(|key| match key {
-                "cluster.healing_threshold" => healing,
-                _ => rebalance,
-            });
-            found
-                .iter()
-                .map(|(rival, value)| (rival.key, *value))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(keys(None, None), []);
-        assert_eq!(keys(Some("0"), Some("")), []);
-        assert_eq!(
-            keys(Some("30"), None),
-            [("cluster.healing_threshold", "30")]
-        );
-        assert_eq!(
-            keys(None, Some("10")),
-            [("cluster.rebalance.interval", "10")]
-        );
-    }
 }

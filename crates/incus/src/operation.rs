@@ -139,6 +139,11 @@ pub fn wait(operation: &Operation, limit: Duration) -> Request<Operation> {
         .answer_within(patience)
 }
 
+/// Lists a project's operations, those of all members.
+pub fn list(project: &str) -> Request<Vec<Operation>> {
+    list_as(project, "listing the operations", lists)
+}
+
 /// Reads something that the operations of a project tell.
 pub(crate) fn list_as<T>(project: &str, doing: &str, read: Read<T>) -> Request<T> {
     Request::get(path(&["operations"]), doing, read)
@@ -212,6 +217,18 @@ mod tests {
         for address in ["", "/1.0/operations/", "/1.0/operations/u/wait", "/2.0/u"] {
             assert_eq!(Operation::default().at_address(address), None, "{address}");
         }
+    }
+
+    #[test]
+    fn operations_are_listed_by_their_status() {
+        let request = list("default");
+        let printed = "GET /1.0/operations?project=default&recursion=1";
+        assert_eq!(request.to_string(), printed);
+        let body = r#"{"type":"sync","metadata":{"running":[{"id":"a","status_code":103}],
+            "success":[{"id":"b","status_code":200}],"failure":null}}"#;
+        let operations = (request.read)(&reply(200, body)).expect("operations");
+        let ids: Vec<&str> = operations.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b"]);
     }
 
     #[test]

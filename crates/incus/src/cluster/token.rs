@@ -200,7 +200,7 @@ pub(super) mod tests {
                 103,
                 r#"{"secret":"x","fingerprint":"y","addresses":[]}"#,
             ),
-            operation("c", "task", 103, "null"),
+            operation("c", "task", 103, METADATA),
         ]
         .join(",");
         let body = format!(

@@ -1,0 +1,192 @@
+//! Decides about one member: from what is declared and what is seen to the next step.
+//!
+//! ```text
+//! MemberSpec + Observation + History ──> listed? ── yes ──> parity.rs: the first repair ──> Decision
+//!                                          └─ no ──> bootstrap below, or join.rs ────────────┘
+//! ```
+//!
+//! Before: `reconcile` observes. After: it performs the one step and observes again. Not here: the way out
+//! (`removal.rs`).
+
+use super::answer::{Decision, Refusal, Waiting};
+use super::join;
+use super::observation::{Candidate, Cluster, Member, Observation, Server, Status, System};
+use super::parity;
+use super::spec::{MemberSpec, Role};
+use super::step::{AddressKey, Step};
+
+/// What whoever executes remembers of this member, in memory only: a new process starts anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    /// How many joins have failed. Those that failed because versions differ do not count (HO-JOIN-08).
+    pub failed_joins: u32,
+    /// What was said about the last one.
+    pub last_failure: String,
+}
+
+/// So many joins may fail before nothing more is tried: each one costs a token, and leaves something to clean up.
+pub const MOST_FAILED_JOINS: u32 = 3;
+
+/// Chooses the next step of one member.
+///
+/// # Expected flow
+/// 1. A machine that is no member waits for what it needs: an answer, trust, its seed, the cluster, the same version.
+/// 2. What an earlier, failed join has left is cleaned up, one thing at a time; then it joins (HO-JOIN-12).
+/// 3. A member is repaired, one thing at a time, until it is as declared (HO-JOIN-18, HO-JOIN-19).
+///
+/// # Guarantees
+/// One step at a time, and each may run twice. A token is made only in the last step of a join, when no other one for
+/// this name is outstanding (HO-JOIN-09). Nothing is deleted that a join of this machine has not left.
+///
+/// # Assumptions
+/// The observation is of after the last step; the machine was looked at before the cluster.
+pub fn decide(spec: &MemberSpec, observation: &Observation, history: &History) -> Decision {
+    let candidate = &observation.candidate;
+    let Some(cluster) = &observation.cluster else {
+        return alone(spec, candidate);
+    };
+    match cluster.member(&spec.name) {
+        Some(member) => listed(spec, cluster, member, candidate),
+        None if spec.role == Role::Bootstrap => unlisted_bootstrap(spec, cluster, candidate),
+        None => join::decide(spec, cluster, candidate, history),
+    }
+}
+
+/// No cluster is there.
+fn alone(spec: &MemberSpec, candidate: &Candidate) -> Decision {
+    let server = match open(spec, candidate) {
+        Ok(server) => server,
+        Err(decision) => return decision,
+    };
+    if server.clustered || spec.role == Role::Join {
+        // A clustered machine answers for the cluster as soon as its database does.
+        return Decision::Wait(Waiting::Cluster);
+    }
+    if server.busy {
+        return Decision::Wait(Waiting::Joining);
+    }
+    match server.system {
+        // The seed of a bootstrap machine makes the cluster (HO-CLUS-02).
+        System::IncusOs { initialized: false } => Decision::Wait(Waiting::Initializing),
+        System::IncusOs { initialized: true } => Decision::Refuse(Refusal::SeededOtherwise),
+        System::Other => bootstrap(spec, server),
+    }
+}
+
+/// A cluster needs a concrete address first: with only one that stands for all, Incus refuses to make it.
+fn bootstrap(spec: &MemberSpec, server: &Server) -> Decision {
+    let address = spec.address.clone();
+    if server.cluster_address.as_ref() != Some(&address.to_string()) {
+        return Decision::Do(Step::SetAddress {
+            key: AddressKey::Cluster,
+            address,
+        });
+    }
+    Decision::Do(Step::Bootstrap {
+        name: spec.name.clone(),
+    })
+}
+
+fn unlisted_bootstrap(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Decision {
+    if candidate.fingerprint() == Some(&cluster.fingerprint) {
+        return join::clustered_but_unlisted(cluster, candidate);
+    }
+    match open(spec, candidate) {
+        // Its own cluster may be the one that is just being made.
+        Ok(server) if server.busy => Decision::Wait(Waiting::Joining),
+        Ok(_) | Err(_) => Decision::Refuse(Refusal::SecondBootstrap),
+    }
+}
+
+/// The machine, if it lets us in and is the one that is meant.
+pub(super) fn open<'a>(
+    spec: &MemberSpec,
+    candidate: &'a Candidate,
+) -> Result<&'a Server, Decision> {
+    if let (Some(pinned), Some(seen)) = (&spec.server_fingerprint, candidate.fingerprint())
+        && pinned != seen
+        && !matches!(candidate, Candidate::Open(server) if server.clustered)
+    {
+        return Err(Decision::Refuse(Refusal::Fingerprint {
+            seen: seen.to_owned(),
+            pinned: pinned.clone(),
+        }));
+    }
+    match candidate {
+        Candidate::Silent(why) => Err(Decision::Wait(Waiting::Host(why.clone()))),
+        Candidate::Untrusting { .. } => Err(Decision::Wait(Waiting::Trust)),
+        Candidate::Open(server) => Ok(server),
+    }
+}
+
+/// The cluster has a member of this name: is it this machine, and is it as declared?
+fn listed(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    member: &Member,
+    candidate: &Candidate,
+) -> Decision {
+    if matches!(candidate, Candidate::Open(server) if server.busy) {
+        // A joiner is listed, and shows its own certificate, until its join has ended.
+        return Decision::Wait(Waiting::Joining);
+    }
+    if let Some(refusal) = impostor(spec, cluster, member, candidate) {
+        return Decision::Refuse(refusal);
+    }
+    let name = || member.name.clone();
+    match member.status {
+        Status::Online | Status::Evacuated => {}
+        Status::Offline => return Decision::Wait(Waiting::Offline { member: name() }),
+        Status::Blocked => return Decision::Wait(Waiting::Blocked { member: name() }),
+        Status::Evacuating | Status::Restoring => {
+            return Decision::Wait(Waiting::Moving { member: name() });
+        }
+    }
+    // A token that is left over from a join that was cut off would let in somebody else (HO-JOIN-23).
+    if let Some(step) = join::outstanding_token(spec, cluster) {
+        return Decision::Do(step);
+    }
+    if member.server.is_none() {
+        return Decision::Wait(Waiting::Unanswered { member: name() });
+    }
+    let gaps = parity::gaps(spec, cluster, member);
+    match gaps.iter().find_map(|gap| gap.repair.clone()) {
+        Some(step) => Decision::Do(step),
+        None => Decision::Done {
+            missing: gaps.into_iter().map(|gap| gap.words).collect(),
+        },
+    }
+}
+
+/// Why the machine at the declared address is not the member of the declared name. One that does not answer us is
+/// taken for it: the cluster reaches it.
+fn impostor(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    member: &Member,
+    candidate: &Candidate,
+) -> Option<Refusal> {
+    if let Some(listed) = member
+        .address
+        .as_ref()
+        .filter(|listed| **listed != spec.address)
+    {
+        return Some(Refusal::Address {
+            listed: listed.clone(),
+        });
+    }
+    let seen = candidate.fingerprint()?;
+    if seen != cluster.fingerprint {
+        return Some(Refusal::Suspect {
+            seen: seen.to_owned(),
+        });
+    }
+    match candidate {
+        Candidate::Open(server) if server.clustered && server.name != spec.name => {
+            Some(Refusal::OtherMember {
+                seen: server.name.clone(),
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,275 @@
+//! Decides about a machine that is to join: what it waits for, what is cleaned up first, and how it joins.
+//!
+//! Before: `decide.rs` has found that the cluster does not list it. After: it is listed, and repaired there.
+
+use super::answer::{Decision, Refusal, Waiting};
+use super::decide::{History, MOST_FAILED_JOINS, open};
+use super::observation::{
+    Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind, listens_everywhere,
+};
+use super::spec::{MemberSpec, Storage};
+use super::step::{AddressKey, Join, MemberSetting, Step};
+
+pub(super) fn decide(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    candidate: &Candidate,
+    history: &History,
+) -> Decision {
+    if candidate.fingerprint() == Some(&cluster.fingerprint) {
+        return clustered_but_unlisted(cluster, candidate);
+    }
+    let server = match open(spec, candidate) {
+        Ok(server) => server,
+        Err(decision) => return decision,
+    };
+    if server.busy {
+        return Decision::Wait(Waiting::Joining);
+    }
+    if let Some(decision) = unfit(spec, cluster, server, history) {
+        return decision;
+    }
+    let step = leftover(spec, cluster, server)
+        .unwrap_or_else(|| Step::Join(Box::new(join(spec, cluster, server))));
+    match step {
+        Step::Join(_) if history.failed_joins >= MOST_FAILED_JOINS => {
+            Decision::Refuse(Refusal::JoinFails {
+                times: history.failed_joins,
+                last: history.last_failure.clone(),
+            })
+        }
+        step => Decision::Do(step),
+    }
+}
+
+/// It shows the cluster's certificate: it is about to be listed, or it was removed and never told.
+pub(super) fn clustered_but_unlisted(cluster: &Cluster, candidate: &Candidate) -> Decision {
+    match candidate {
+        Candidate::Open(server) if server.busy => Decision::Wait(Waiting::Joining),
+        Candidate::Open(server) if cluster.member(&server.name).is_some() => {
+            Decision::Refuse(Refusal::OtherMember {
+                seen: server.name.clone(),
+            })
+        }
+        _ => Decision::Refuse(Refusal::RemovedAlive),
+    }
+}
+
+/// A join token for this name that nobody should have any more.
+pub(super) fn outstanding_token(spec: &MemberSpec, cluster: &Cluster) -> Option<Step> {
+    let token = cluster
+        .tokens
+        .iter()
+        .find(|token| token.member == spec.name)?;
+    Some(Step::RevokeToken {
+        operation: token.operation.clone(),
+    })
+}
+
+/// Why it does not join, now or ever.
+fn unfit(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    server: &Server,
+    history: &History,
+) -> Option<Decision> {
+    if server.clustered {
+        return Some(Decision::Refuse(Refusal::OtherCluster {
+            seen: server.name.clone(),
+        }));
+    }
+    // It was that member, and has been installed anew since without being removed.
+    if let Some(seen) = certified_member(cluster, server) {
+        return Some(Decision::Refuse(Refusal::OtherMember { seen }));
+    }
+    if let Some(refusal) = other_major(cluster, server) {
+        return Some(Decision::Refuse(refusal));
+    }
+    match server.system {
+        System::IncusOs { initialized: false } => {
+            return Some(Decision::Wait(Waiting::Initializing));
+        }
+        // Its seed has told it its name; on another system the host's name is the operator's (HO-JOIN-04).
+        System::IncusOs { initialized: true } if server.name != spec.name => {
+            return Some(Decision::Refuse(Refusal::OtherMachine {
+                seen: server.name.clone(),
+            }));
+        }
+        System::IncusOs { initialized: true } | System::Other => {}
+    }
+    let holds = holdings(cluster, server, history);
+    if !holds.is_empty() {
+        return Some(Decision::Refuse(Refusal::NotEmpty { holds }));
+    }
+    other_version(cluster, server).map(Decision::Wait)
+}
+
+fn certified_member(cluster: &Cluster, server: &Server) -> Option<String> {
+    let shown = cluster.trusted.iter().find(|one| {
+        let same = one.fingerprint == server.fingerprint && one.kind == TrustKind::Server;
+        same && cluster.member(&one.name).is_some()
+    })?;
+    Some(shown.name.clone())
+}
+
+fn other_major(cluster: &Cluster, server: &Server) -> Option<Refusal> {
+    let differing = cluster.members.iter().find_map(|member| {
+        let theirs = &member.server.as_ref()?.version;
+        (theirs.major() != server.version.major()).then_some((member, theirs))
+    });
+    differing.map(|(member, theirs)| Refusal::Major {
+        machine: server.version.text.clone(),
+        member: member.name.clone(),
+        theirs: theirs.text.clone(),
+    })
+}
+
+/// HO-JOIN-08. Incus compares with every member, also with those that do not answer and cannot be asked here.
+fn other_version(cluster: &Cluster, server: &Server) -> Option<Waiting> {
+    let blocked = cluster
+        .members
+        .iter()
+        .find(|member| member.status == Status::Blocked);
+    if let Some(member) = blocked {
+        return Some(Waiting::Blocked {
+            member: member.name.clone(),
+        });
+    }
+    cluster.members.iter().find_map(|member| {
+        let theirs = &member.server.as_ref()?.version;
+        (*theirs != server.version).then(|| Waiting::Version {
+            machine: server.version.clone(),
+            member: member.name.clone(),
+            theirs: theirs.clone(),
+        })
+    })
+}
+
+/// What a join would destroy, or stumble over, and is not left of an earlier one (HO-JOIN-02).
+fn holdings(cluster: &Cluster, server: &Server, history: &History) -> Vec<String> {
+    let tried = has_tried(server, history);
+    let is_left = |there: bool| tried && there;
+    let mut holds = Vec::new();
+    holds.extend(
+        server
+            .instances
+            .iter()
+            .map(|name| format!("instance {name}")),
+    );
+    holds.extend(
+        server
+            .volumes
+            .iter()
+            .map(|path| format!("custom volume {path}")),
+    );
+    let pools = server
+        .pools
+        .iter()
+        .filter(|pool| !is_left(cluster.pool(pool).is_some()));
+    holds.extend(pools.map(|pool| format!("storage pool {pool}")));
+    let networks = server
+        .networks
+        .iter()
+        .filter(|network| !is_left(cluster.networks.contains(*network)));
+    holds.extend(networks.map(|network| format!("network {network}")));
+    holds
+}
+
+/// Whether a join of this machine was tried before: Incus writes down the address before anything that can fail, and
+/// keeps it.
+fn has_tried(server: &Server, history: &History) -> bool {
+    history.failed_joins > 0 || server.cluster_address.is_some()
+}
+
+/// The next thing that stands in the way of a join, and is ours to take away or to set (HO-JOIN-12).
+fn leftover(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Option<Step> {
+    let stray = cluster.trusted.iter().find(|one| {
+        let of_a_member = cluster.member(&one.name).is_some();
+        let of_this = one.name == spec.name || one.fingerprint == server.fingerprint;
+        one.kind == TrustKind::Server && of_this && !of_a_member
+    });
+    if let Some(stray) = stray {
+        return Some(Step::Distrust {
+            fingerprint: stray.fingerprint.clone(),
+        });
+    }
+    if cluster.half_joined.contains(&spec.name) {
+        return Some(Step::ForgetHalfJoined {
+            name: spec.name.clone(),
+        });
+    }
+    if let Some(network) = server.networks.first() {
+        return Some(Step::DeleteLeftNetwork {
+            network: network.clone(),
+        });
+    }
+    if let Some(pool) = server.pools.first() {
+        return Some(Step::DeleteLeftPool { pool: pool.clone() });
+    }
+    address(spec, server).or_else(|| outstanding_token(spec, cluster))
+}
+
+/// Where it has to listen before it may join.
+fn address(spec: &MemberSpec, server: &Server) -> Option<Step> {
+    let declared = spec.address.to_string();
+    let set = |key| {
+        Some(Step::SetAddress {
+            key,
+            address: spec.address.clone(),
+        })
+    };
+    if server
+        .cluster_address
+        .as_ref()
+        .is_some_and(|address| *address != declared)
+    {
+        return set(AddressKey::Cluster);
+    }
+    let wide = server
+        .https_address
+        .as_deref()
+        .is_some_and(listens_everywhere);
+    if wide && server.version.joins_only_from_one_address() {
+        return set(AddressKey::Core);
+    }
+    None
+}
+
+fn join(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Join {
+    let online = |member: &&Member| member.status == Status::Online && member.votes;
+    Join {
+        name: spec.name.clone(),
+        address: spec.address.clone(),
+        cluster_fingerprint: cluster.fingerprint.clone(),
+        server_fingerprint: server.fingerprint.clone(),
+        through: cluster
+            .members
+            .iter()
+            .find(online)
+            .and_then(|member| member.address.clone()),
+        member_config: member_config(spec, cluster, server),
+    }
+}
+
+/// HO-JOIN-14: what the cluster asks for, as far as it is declared; the rest is left out, and Incus chooses.
+fn member_config(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Vec<MemberSetting> {
+    let on_incusos = server.system != System::Other;
+    let storage = spec
+        .storage
+        .clone()
+        .or_else(|| on_incusos.then(Storage::incusos));
+    let Some((pool, source)) = storage.and_then(|storage| Some((storage.pool, storage.source?)))
+    else {
+        return Vec::new();
+    };
+    let asked = cluster.member_keys.iter().filter(|asked| {
+        (&*asked.entity, &*asked.name, &*asked.key) == ("storage-pool", &*pool, "source")
+    });
+    let setting = |asked: &MemberKey| MemberSetting {
+        entity: asked.entity.clone(),
+        name: asked.name.clone(),
+        key: asked.key.clone(),
+        value: source.clone(),
+    };
+    asked.map(setting).collect()
+}

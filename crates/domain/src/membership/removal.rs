@@ -1,0 +1,292 @@
+//! Removal: what is left to do until a member is none any more, and why it may have to stay.
+//!
+//! Before: `tofu destroy`, or a machine that is taken out of the configuration. After: `reconcile` performs the one step
+//! and observes again. What `on_destroy` allows counts only if it was applied before: a removal reads no configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::observation::{Candidate, Cluster, Member, Observation, Status};
+use super::spec::{MemberSpec, OnDestroy, daemon_key};
+use super::step::Step;
+use super::{Voter, fault_tolerance};
+use super::{join, parity};
+
+/// What to do next to remove a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removal {
+    /// Nothing can be done yet; observe again later.
+    Wait(Waiting),
+    /// Do this, and observe again.
+    Do(Step),
+    /// It stays.
+    Refuse(Refusal),
+    /// It is no member, or is not to be asked for any more.
+    Gone {
+        /// What a careful operator has to know.
+        warnings: Vec<Warning>,
+    },
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Waiting {
+    /// Nobody answers for the cluster.
+    #[error("no member of the cluster answers")]
+    Cluster,
+    /// An evacuation or a restore is going on.
+    #[error("the member is being evacuated or restored")]
+    Moving,
+}
+
+/// What stays true after a removal. Each is a sentence without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// The last member cannot leave.
+    #[error(
+        "{name} is the last member and cannot leave: a cluster of one member remains, with everything on it. To end it, install the machine anew"
+    )]
+    LastMember {
+        /// Which.
+        name: String,
+    },
+    /// It was never told, and lives.
+    #[error(
+        "{name} was removed by force and still runs: its instances go on, and it can read and write the cluster's database. Switch it off, and reset it before it is used again"
+    )]
+    Alive {
+        /// Which.
+        name: String,
+    },
+}
+
+/// Why a member stays. Each is a sentence without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The acting agent is on it.
+    #[error(
+        "the agent that acts runs on it: name another machine as the primary of the agent app first"
+    )]
+    Primary,
+    /// Instances are on it.
+    #[error("it hosts {}: move or delete them, or apply on_destroy = {{ evacuate = true }} first", .0.join(", "))]
+    Instances(Vec<String>),
+    /// It was evacuated, and these could not be moved.
+    #[error("it was evacuated, and {} could not be moved off it: move or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
+    Stuck(Vec<String>),
+    /// Custom volumes are on it that are not the daemon's.
+    #[error("it has the custom volumes {}: move or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
+    Volumes(Vec<String>),
+    /// It has the only copy of images.
+    #[error("it alone has the images {}: copy or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
+    Images(Vec<String>),
+    /// Its daemon uses volumes until it is restarted.
+    #[error("its daemon still uses the custom volumes {}: restart Incus on it, or apply on_destroy.force = true first", .0.join(", "))]
+    Busy(Vec<String>),
+    /// It does not answer, so it cannot be emptied or told.
+    #[error(
+        "it does not answer: bring it back, or apply on_destroy.force = true first; then what is on it is lost to the cluster, and it must be reset before it is started again"
+    )]
+    Dead,
+    /// Without it too few of those that vote would be left.
+    #[error(
+        "it does not answer, and without it the others that vote could not decide: bring another member back first"
+    )]
+    Quorum,
+}
+
+/// Chooses the next step of a removal (HO-CLUS-08). `applied` is what was last applied, not what is declared now.
+///
+/// # Guarantees
+/// Without `force` nothing is lost: whatever is not ours is named, and the member stays. The daemon's own volumes are
+/// given up first and deleted after that; the metrics certificate goes last.
+///
+/// # Caveats
+/// A member that is removed by force is not told. As long as it lives it can write the cluster's database, which
+/// [`Warning::Alive`] says.
+pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> Removal {
+    let Some(cluster) = &observation.cluster else {
+        return Removal::Wait(Waiting::Cluster);
+    };
+    let Some(member) = cluster.member(&spec.name) else {
+        return after(spec, cluster, &observation.candidate);
+    };
+    if cluster.members.len() == 1 {
+        return last(spec, cluster);
+    }
+    if cluster.primary.as_ref() == Some(&spec.name) {
+        return Removal::Refuse(Refusal::Primary);
+    }
+    match member.status {
+        Status::Evacuating | Status::Restoring => Removal::Wait(Waiting::Moving),
+        Status::Offline => dead(cluster, member, applied),
+        Status::Online | Status::Evacuated | Status::Blocked => {
+            alive(spec, cluster, member, applied)
+        }
+    }
+}
+
+/// It is not listed any more: what is left of it elsewhere.
+fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal {
+    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
+        return Removal::Do(step);
+    }
+    if let Some(step) = join::outstanding_token(spec, cluster) {
+        return Removal::Do(step);
+    }
+    let lives = candidate.fingerprint() == Some(&cluster.fingerprint);
+    // Another member may have its address by now.
+    let is_another =
+        matches!(candidate, Candidate::Open(server) if cluster.member(&server.name).is_some());
+    let warnings = (lives && !is_another).then(|| Warning::Alive {
+        name: spec.name.clone(),
+    });
+    Removal::Gone {
+        warnings: warnings.into_iter().collect(),
+    }
+}
+
+fn last(spec: &MemberSpec, cluster: &Cluster) -> Removal {
+    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
+        return Removal::Do(step);
+    }
+    Removal::Gone {
+        warnings: vec![Warning::LastMember {
+            name: spec.name.clone(),
+        }],
+    }
+}
+
+/// It can neither be emptied nor told.
+fn dead(cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
+    if !applied.force {
+        return Removal::Refuse(Refusal::Dead);
+    }
+    if !keeps_quorum(cluster, member) {
+        return Removal::Refuse(Refusal::Quorum);
+    }
+    remove(member, true)
+}
+
+/// Whether those that vote can go on deciding without this one.
+fn keeps_quorum(cluster: &Cluster, leaving: &Member) -> bool {
+    let others = cluster
+        .members
+        .iter()
+        .filter(|member| member.name != leaving.name);
+    let voters: Vec<Voter> = others.filter(|member| member.votes).map(voter).collect();
+    let online = voters.iter().filter(|voter| voter.online).count();
+    !leaving.votes || online > voters.len() / 2
+}
+
+fn voter(member: &Member) -> Voter {
+    Voter {
+        votes: member.votes,
+        online: member.status != Status::Offline,
+    }
+}
+
+fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
+    let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
+    if !member.instances.is_empty() {
+        let evacuated = member.status == Status::Evacuated;
+        return match (evacuated, applied.evacuate, applied.force) {
+            (false, true, _) => Removal::Do(Step::Evacuate {
+                name: member.name.clone(),
+            }),
+            (_, _, true) => remove(member, true),
+            (true, _, false) => Removal::Refuse(Refusal::Stuck(names(&member.instances))),
+            (false, false, false) => Removal::Refuse(Refusal::Instances(names(&member.instances))),
+        };
+    }
+    let (ours, foreign) = volumes(spec, cluster, member);
+    let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
+    let images =
+        (!member.sole_images.is_empty()).then(|| Refusal::Images(names(&member.sole_images)));
+    if let Some(refusal) = foreign.or(images) {
+        return match applied.force {
+            true => remove(member, true),
+            false => Removal::Refuse(refusal),
+        };
+    }
+    if let Some(step) = unset_keys(member, &ours) {
+        return Removal::Do(step);
+    }
+    let is_busy = |volume: &&Ours| member.busy_volumes.contains(&volume.name);
+    if let Some(volume) = ours.iter().find(|volume| !is_busy(volume)) {
+        return Removal::Do(Step::DeleteVolume {
+            name: member.name.clone(),
+            pool: volume.pool.clone(),
+            volume: volume.name.clone(),
+        });
+    }
+    match (ours.is_empty(), applied.force) {
+        (true, _) => remove(member, false),
+        (false, true) => remove(member, true),
+        (false, false) => {
+            let paths = ours
+                .iter()
+                .map(|volume| format!("{}/{}", volume.pool, volume.name));
+            Removal::Refuse(Refusal::Busy(paths.collect()))
+        }
+    }
+}
+
+fn remove(member: &Member, force: bool) -> Removal {
+    Removal::Do(Step::Remove {
+        name: member.name.clone(),
+        force,
+    })
+}
+
+/// A volume that the daemon keeps what is its own in.
+struct Ours {
+    pool: String,
+    name: String,
+}
+
+/// The daemon's own volumes on the member, and the paths of all others.
+fn volumes(spec: &MemberSpec, cluster: &Cluster, member: &Member) -> (Vec<Ours>, Vec<String>) {
+    let storage = parity::storage_of(spec, member);
+    let mut ours = Vec::new();
+    let mut foreign = Vec::new();
+    for volume in cluster.volumes_on(&member.name) {
+        let is_ours = storage
+            .as_ref()
+            .is_some_and(|storage| storage.pool == volume.pool)
+            && parity::is_daemon_volume(volume);
+        match is_ours {
+            true => ours.push(Ours {
+                pool: volume.pool.clone(),
+                name: volume.name.clone(),
+            }),
+            false => foreign.push(format!("{}/{}", volume.pool, volume.name)),
+        }
+    }
+    (ours, foreign)
+}
+
+/// The keys that point at the daemon's own volumes: a volume that is pointed at cannot be deleted.
+fn unset_keys(member: &Member, ours: &[Ours]) -> Option<Step> {
+    let server = member.server.as_ref()?;
+    let set = ours.iter().filter_map(|volume| {
+        let key = daemon_key(&volume.name);
+        let path = format!("{}/{}", volume.pool, volume.name);
+        (server.config.get(&key) == Some(&path)).then(|| (key, String::new()))
+    });
+    let config: BTreeMap<String, String> = set.collect();
+    (!config.is_empty()).then(|| Step::SetServer {
+        name: member.name.clone(),
+        config,
+    })
+}
+
+/// Whether a removal would leave two members: they have one voter between them, and its death stops everything.
+pub fn leaves_two(cluster: &Cluster) -> bool {
+    cluster.members.len() == 3
+}
+
+/// How many more members may fail once this one is removed (HO-CLUS-03).
+pub fn tolerance_without(name: &str, cluster: &Cluster) -> usize {
+    let others = cluster.members.iter().filter(|member| member.name != name);
+    fault_tolerance(&others.map(voter).collect::<Vec<_>>())
+}

@@ -1,0 +1,404 @@
+//! From a member to none: what keeps it, what is taken from it first, and what remains.
+
+use crate::membership::fixtures::*;
+use crate::membership::observation::*;
+use crate::membership::removal::{Removal, leaves_two, removal, tolerance_without};
+use crate::membership::spec::{MemberSpec, OnDestroy};
+
+const NOTHING: OnDestroy = OnDestroy {
+    evacuate: false,
+    force: false,
+};
+const EVACUATE: OnDestroy = OnDestroy {
+    evacuate: true,
+    force: false,
+};
+const FORCE: OnDestroy = OnDestroy {
+    evacuate: false,
+    force: true,
+};
+const BOTH: OnDestroy = OnDestroy {
+    evacuate: true,
+    force: true,
+};
+
+fn said(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> String {
+    match removal(spec, observation, applied) {
+        Removal::Wait(waiting) => format!("wait: {waiting}"),
+        Removal::Do(step) => format!("do: {step}"),
+        Removal::Refuse(refusal) => format!("refuse: {refusal}"),
+        Removal::Gone { warnings } => {
+            let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+            format!("gone{}", warnings.join("; "))
+        }
+    }
+}
+
+fn check(table: Vec<(&str, Observation, OnDestroy, &str)>) {
+    for (case, observation, applied, expected) in table {
+        let said = said(&spec(), &observation, applied);
+        assert!(said.starts_with(expected), "{case}: {said}");
+    }
+}
+
+/// Three members, all with everything.
+fn three() -> Observation {
+    Observation {
+        cluster: Some(cluster_of(&["a", "b", "c"])),
+        candidate: open(joined()),
+    }
+}
+
+fn b(change: impl FnOnce(&mut Member)) -> Observation {
+    changed(three(), |cluster| change(&mut cluster.members[1]))
+}
+
+fn no_volumes(observation: Observation) -> Observation {
+    changed(observation, |cluster| {
+        cluster.volumes.retain(|volume| volume.member != "b");
+        if let Some(server) = &mut cluster.members[1].server {
+            server.config.retain(|key, _| !key.starts_with("storage."));
+        }
+    })
+}
+
+fn volume(pool: &str, project: &str, name: &str) -> Volume {
+    Volume {
+        pool: pool.to_owned(),
+        project: project.to_owned(),
+        name: name.to_owned(),
+        member: "b".to_owned(),
+    }
+}
+
+/// HO-CLUS-08.
+#[test]
+fn the_daemons_own_volumes_are_given_up_deleted_and_then_the_member_goes() {
+    let unset = |observation| {
+        changed(observation, |cluster| {
+            if let Some(server) = &mut cluster.members[1].server {
+                server.config.retain(|key, _| !key.starts_with("storage."));
+            }
+        })
+    };
+    let busy = || {
+        let only_logs = changed(unset(three()), |cluster| {
+            cluster
+                .volumes
+                .retain(|volume| volume.member != "b" || volume.name == "logs");
+        });
+        changed(only_logs, |cluster| {
+            cluster.members[1].busy_volumes = set(&["logs"])
+        })
+    };
+    check(vec![
+        (
+            "pointed at",
+            three(),
+            NOTHING,
+            "do: set storage.backups_volume, storage.images_volume, storage.logs_volume of b",
+        ),
+        (
+            "given up",
+            unset(three()),
+            NOTHING,
+            "do: delete volume local/backups of b",
+        ),
+        (
+            "the last is in use",
+            busy(),
+            NOTHING,
+            "refuse: its daemon still uses the custom volumes local/logs: restart Incus on it",
+        ),
+        (
+            "the last is in use, and may be lost",
+            busy(),
+            FORCE,
+            "do: remove b by force",
+        ),
+        ("empty", no_volumes(three()), NOTHING, "do: remove b"),
+        (
+            "empty, and anything may be lost",
+            no_volumes(three()),
+            BOTH,
+            "do: remove b",
+        ),
+    ]);
+    assert_eq!(said(&spec(), &no_volumes(three()), BOTH), "do: remove b");
+    let first_busy = changed(unset(three()), |cluster| {
+        cluster.members[1].busy_volumes = set(&["backups"])
+    });
+    assert_eq!(
+        said(&spec(), &first_busy, NOTHING),
+        "do: delete volume local/images of b"
+    );
+}
+
+/// HO-CLUS-08: nothing is lost unless that was applied before.
+#[test]
+fn what_would_be_lost_keeps_the_member() {
+    let hosts = |status| {
+        b(|member| {
+            member.instances = set(&["db", "web"]);
+            member.status = status;
+        })
+    };
+    let holds = |extra: Volume| changed(three(), |cluster| cluster.volumes.push(extra.clone()));
+    let images = || no_volumes(b(|member| member.sole_images = set(&["f00"])));
+    let on_linux = || {
+        b(|member| {
+            if let Some(server) = &mut member.server {
+                server.incusos = false;
+            }
+        })
+    };
+    check(vec![
+        (
+            "instances",
+            hosts(Status::Online),
+            NOTHING,
+            "refuse: it hosts db, web: move or delete them, or apply on_destroy = { evacuate = true } first",
+        ),
+        (
+            "instances that may be moved",
+            hosts(Status::Online),
+            EVACUATE,
+            "do: evacuate b",
+        ),
+        (
+            "instances that may be moved or lost",
+            hosts(Status::Online),
+            BOTH,
+            "do: evacuate b",
+        ),
+        (
+            "instances that may be lost",
+            hosts(Status::Online),
+            FORCE,
+            "do: remove b by force",
+        ),
+        (
+            "instances that could not be moved",
+            hosts(Status::Evacuated),
+            EVACUATE,
+            "refuse: it was evacuated, and db, web could not be moved",
+        ),
+        (
+            "instances that could not be moved, and may be lost",
+            hosts(Status::Evacuated),
+            BOTH,
+            "do: remove b by force",
+        ),
+        (
+            "on the move",
+            hosts(Status::Evacuating),
+            BOTH,
+            "wait: the member is being evacuated",
+        ),
+        (
+            "a volume",
+            holds(volume("local", "default", "data")),
+            EVACUATE,
+            "refuse: it has the custom volumes local/data:",
+        ),
+        (
+            "a volume of that name in a project",
+            holds(volume("local", "web", "logs")),
+            NOTHING,
+            "refuse: it has the custom volumes local/logs:",
+        ),
+        (
+            "a volume of that name in another pool",
+            holds(volume("tank", "default", "logs")),
+            NOTHING,
+            "refuse: it has the custom volumes tank/logs:",
+        ),
+        (
+            "a volume that may be lost",
+            holds(volume("tank", "default", "data")),
+            FORCE,
+            "do: remove b by force",
+        ),
+        (
+            "the only copy of an image",
+            images(),
+            NOTHING,
+            "refuse: it alone has the images f00:",
+        ),
+        (
+            "the only copy of an image, and it may be lost",
+            images(),
+            FORCE,
+            "do: remove b by force",
+        ),
+        (
+            "on plain Linux no volume is ours",
+            on_linux(),
+            NOTHING,
+            "refuse: it has the custom volumes local/backups, local/images, local/logs:",
+        ),
+    ]);
+}
+
+#[test]
+fn the_primary_and_the_last_member_stay() {
+    let primary = |name: &str| changed(three(), |cluster| cluster.primary = Some(name.to_owned()));
+    let alone = || Observation {
+        cluster: Some(cluster_of(&["b"])),
+        candidate: open(joined()),
+    };
+    check(vec![
+        (
+            "the agent acts on it",
+            primary("b"),
+            BOTH,
+            "refuse: the agent that acts runs on it",
+        ),
+        (
+            "the agent acts elsewhere",
+            primary("a"),
+            NOTHING,
+            "do: set storage",
+        ),
+        (
+            "the last",
+            alone(),
+            BOTH,
+            "goneb is the last member and cannot leave",
+        ),
+        (
+            "the last, which is the primary",
+            changed(alone(), |cluster| cluster.primary = Some("b".to_owned())),
+            NOTHING,
+            "goneb is the last member",
+        ),
+        (
+            "nobody answers",
+            Observation {
+                cluster: None,
+                ..three()
+            },
+            BOTH,
+            "wait: no member of the cluster answers",
+        ),
+    ]);
+}
+
+/// Two members have one voter between them.
+#[test]
+fn a_dead_member_is_removed_only_on_demand_and_with_enough_voters_left() {
+    let dead = |also: &[usize]| {
+        let also = also.to_vec();
+        changed(
+            b(|member| member.status = Status::Offline),
+            move |cluster| {
+                for index in also {
+                    cluster.members[index].status = Status::Offline;
+                }
+            },
+        )
+    };
+    let no_voter = changed(dead(&[0]), |cluster| cluster.members[1].votes = false);
+    check(vec![
+        (
+            "dead",
+            dead(&[]),
+            EVACUATE,
+            "refuse: it does not answer: bring it back, or apply on_destroy.force",
+        ),
+        (
+            "dead, and may be lost",
+            dead(&[]),
+            FORCE,
+            "do: remove b by force",
+        ),
+        (
+            "another is dead, too",
+            dead(&[0]),
+            FORCE,
+            "refuse: it does not answer, and without it the others",
+        ),
+        ("it has no vote", no_voter, FORCE, "do: remove b by force"),
+        (
+            "dead with instances that may be lost",
+            changed(dead(&[]), |cluster| {
+                cluster.members[1].instances = set(&["web"])
+            }),
+            FORCE,
+            "do: remove b by force",
+        ),
+    ]);
+}
+
+/// HO-JOIN-20 from the other side: a removed daemon that was never told.
+#[test]
+fn what_is_left_of_a_removed_member_is_taken_away_and_said() {
+    let without_b = |candidate| Observation {
+        cluster: Some(cluster_of(&["a", "c"])),
+        candidate,
+    };
+    let other = Server {
+        name: "c".to_owned(),
+        ..joined()
+    };
+    let token = changed(without_b(open(fresh())), |cluster| {
+        cluster.tokens.push(PendingToken {
+            operation: "t".to_owned(),
+            member: "b".to_owned(),
+        });
+    });
+    check(vec![
+        ("it has left", without_b(open(fresh())), NOTHING, "gone"),
+        (
+            "it was forced out, and lives",
+            without_b(open(joined())),
+            NOTHING,
+            "goneb was removed by force and still runs",
+        ),
+        ("its token", token, NOTHING, "do: revoke a join token"),
+    ]);
+    for candidate in [
+        open(fresh()),
+        open(other),
+        Candidate::Silent("off".to_owned()),
+    ] {
+        assert_eq!(said(&spec(), &without_b(candidate), NOTHING), "gone");
+    }
+    let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));
+    for (kind, expected) in [
+        (TrustKind::Metrics, "do: end the trust in certificate"),
+        (TrustKind::Client, "gone"),
+    ] {
+        let trusted = Trusted {
+            name: "b".to_owned(),
+            kind,
+            fingerprint: metrics().fingerprint,
+        };
+        for names in [&["a", "c"][..], &["b"][..]] {
+            let mut observation = without_b(open(fresh()));
+            observation.cluster = Some(cluster_of(names));
+            let observation = changed(observation, |cluster| cluster.trusted.push(trusted.clone()));
+            assert!(
+                said(&with_metrics, &observation, NOTHING).starts_with(expected),
+                "{names:?}"
+            );
+        }
+    }
+}
+
+/// HO-CLUS-03.
+#[test]
+fn what_a_removal_costs_is_known_before() {
+    for (names, two, tolerance) in [
+        (&["a", "b"][..], false, 0),
+        (&["a", "b", "c"][..], true, 0),
+        (&["a", "b", "c", "d"][..], false, 1),
+    ] {
+        let cluster = cluster_of(names);
+        assert_eq!(
+            (leaves_two(&cluster), tolerance_without("b", &cluster)),
+            (two, tolerance),
+            "{names:?}"
+        );
+    }
+}

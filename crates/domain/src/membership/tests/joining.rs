@@ -533,6 +533,15 @@ fn the_first_member_is_made_by_its_seed_or_on_linux_by_us() {
             "waiting-for-cluster",
         ),
         (
+            "the same, and the pin was for the time before",
+            with(|spec| {
+                spec.role = Role::Bootstrap;
+                spec.server_fingerprint = Some("ff".to_owned());
+            }),
+            alone(|server| server.clustered = true),
+            "waiting-for-cluster",
+        ),
+        (
             "Linux",
             bootstrap(),
             linux(|_| {}),

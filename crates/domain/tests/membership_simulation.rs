@@ -28,8 +28,8 @@ enum Event {
     Kill(usize),
     /// A machine appears or disappears.
     Power(usize, bool),
-    /// A joiner learns to trust us, or applies its seed to the end, or is updated.
-    Learn(usize),
+    /// A joiner learns to trust us (0), applies its seed to the end (1), or is updated (2).
+    Learn(usize, usize),
     /// The same, undone by an installation from the start, as long as it is no member.
     Reinstall(usize),
     /// Somebody deletes a daemon volume of a member.
@@ -51,7 +51,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         20 => (0..3_usize, fault()).prop_map(|(who, fault)| Event::Act(who, fault)),
         1 => (0..3_usize).prop_map(Event::Kill),
         1 => (0..3_usize, any::<bool>()).prop_map(|(who, up)| Event::Power(who, up)),
-        2 => (1..3_usize).prop_map(Event::Learn),
+        4 => (1..3_usize, 0..3_usize).prop_map(|(who, what)| Event::Learn(who, what)),
         1 => (1..3_usize).prop_map(Event::Reinstall),
         1 => (0..3_usize).prop_map(Event::Lose),
     ];
@@ -65,11 +65,13 @@ fn happen(world: &mut World, event: &Event) {
             world.memory.remove(NAMES[*who]);
         }
         Event::Power(who, up) => world.machine(NAMES[*who]).up = *up,
-        Event::Learn(who) => {
+        Event::Learn(who, what) => {
             let machine = world.machine(NAMES[*who]);
-            machine.trusts = true;
-            machine.server.system = System::IncusOs { initialized: true };
-            machine.server.version.extensions = 529;
+            match what {
+                0 => machine.trusts = true,
+                1 => machine.server.system = System::IncusOs { initialized: true },
+                _ => machine.server.version.extensions = 529,
+            }
         }
         Event::Reinstall(who) => {
             let machine = world.machine(NAMES[*who]);
@@ -180,7 +182,9 @@ fn settle(world: &mut World) -> Result<(), TestCaseError> {
         happen(world, &Event::Power(who, true));
         happen(world, &Event::Kill(who));
         if who > 0 {
-            happen(world, &Event::Learn(who));
+            for what in 0..3 {
+                happen(world, &Event::Learn(who, what));
+            }
         }
     }
     // One round after another, until nobody has anything to do.
@@ -230,11 +234,37 @@ fn invariant_settled_means_complete(world: &World) -> Result<(), TestCaseError> 
     );
     prop_assert_eq!(cluster.tokens.len(), 1, "stray tokens: {}", trace());
     prop_assert!(world.half_joined.is_empty(), "half joined: {}", trace());
-    let wide = |member: &Member| {
-        let server = member.server.as_ref();
-        server.is_some_and(|server| server.config["core.https_address"] == ":8443")
-    };
-    prop_assert!(cluster.members.iter().all(wide));
+    for member in &cluster.members {
+        let volumes: BTreeSet<&str> = cluster
+            .volumes_on(&member.name)
+            .map(|one| one.name.as_str())
+            .collect();
+        prop_assert!(
+            ["backups", "images", "logs"]
+                .iter()
+                .all(|name| volumes.contains(name)),
+            "{}",
+            trace()
+        );
+        let config = member
+            .server
+            .as_ref()
+            .map(|server| server.config.clone())
+            .unwrap_or_default();
+        let expected = [
+            ("core.https_address", ":8443"),
+            ("storage.backups_volume", "local/backups"),
+            ("storage.images_volume", "local/images"),
+            ("storage.logs_volume", "local/logs"),
+        ];
+        let found: Vec<(&str, &str)> = config
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect();
+        prop_assert_eq!(found, expected, "{}: {}", &member.name, trace());
+        prop_assert_eq!(&member.failure_domain, &format!("rack-{}", member.name));
+        prop_assert!(member.groups.contains("lab"));
+    }
     Ok(())
 }
 
@@ -250,17 +280,19 @@ struct Burden {
     instances: bool,
     pinned: bool,
     volume: bool,
+    busy: bool,
     dead: bool,
     applied: OnDestroy,
 }
 
 fn burden() -> impl Strategy<Value = Burden> {
-    let flags = any::<(bool, bool, bool, bool, bool, bool)>();
+    let flags = any::<(bool, bool, bool, bool, bool, bool, bool)>();
     flags.prop_map(
-        |(instances, pinned, volume, dead, evacuate, force)| Burden {
+        |(instances, pinned, volume, busy, dead, evacuate, force)| Burden {
             instances,
             pinned,
             volume,
+            busy,
             dead,
             applied: OnDestroy { evacuate, force },
         },
@@ -290,6 +322,7 @@ fn load(world: &mut World, burden: &Burden) {
             .volumes
             .push(volume);
     }
+    world.logs_stay = burden.busy;
     world.machine("b").up = !burden.dead;
 }
 
@@ -370,15 +403,14 @@ proptest! {
         prop_assert!(world::foreign_things_are_there(cluster));
         let gone = cluster.member("b").is_none();
         prop_assert_eq!(gone, matches!(end, Removal::Gone { .. }), "{:?}: {}", end, trace);
-        if !burden.applied.force {
+        let Burden { instances, pinned, volume, busy, dead, applied } = burden;
+        let harmless = !pinned && !volume && !busy && !dead && (!instances || applied.evacuate);
+        prop_assert_eq!(gone, harmless || applied.force, "{:?}: {}", end, trace);
+        if !applied.force {
             let has = |name: &str| cluster.members.iter().any(|member| member.instances.contains(name));
-            prop_assert!(!burden.instances || has("web"), "{}", trace);
-            prop_assert!(!burden.pinned || has("db"), "{}", trace);
-            prop_assert!(!burden.volume || cluster.volumes_on("b").any(|one| one.name == "data"), "{}", trace);
-            // The logs are in use until the daemon is restarted, so without force b stays.
-            prop_assert!(!gone, "{}", trace);
-        } else {
-            prop_assert!(gone, "{:?}: {}", end, trace);
+            prop_assert!(!instances || has("web"), "{}", trace);
+            prop_assert!(!pinned || has("db"), "{}", trace);
+            prop_assert!(!volume || cluster.volumes_on("b").any(|one| one.name == "data"), "{}", trace);
         }
     }
 }
@@ -388,6 +420,7 @@ proptest! {
 fn a_removed_machine_joins_again() {
     let mut world = three_members();
     let applied = OnDestroy::default();
+    world.logs_stay = true;
     for _ in 0..20 {
         let restarted = |world: &mut World| {
             // The operator restarts the daemon, which lets go of its logs.

@@ -10,6 +10,7 @@
 
 use super::answer::{Decision, Refusal, Waiting};
 use super::join;
+use super::leftover::outstanding_token;
 use super::observation::{Candidate, Cluster, Member, Observation, Server, Status, System};
 use super::parity;
 use super::spec::{MemberSpec, Role};
@@ -143,7 +144,7 @@ fn listed(
         }
     }
     // A token that is left over from a join that was cut off would let in somebody else (HO-JOIN-23).
-    if let Some(step) = join::outstanding_token(spec, cluster) {
+    if let Some(step) = outstanding_token(spec, cluster) {
         return Decision::Do(step);
     }
     if member.server.is_none() {

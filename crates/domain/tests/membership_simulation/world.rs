@@ -9,7 +9,12 @@ use domain::membership::decide::History;
 use domain::membership::declared::parse_address;
 use domain::membership::observation::*;
 use domain::membership::spec::{Address, MemberSpec, Role};
-use domain::membership::step::{AddressKey, Join, Step};
+use domain::membership::step::{AddressKey, Step};
+
+#[path = "join.rs"]
+mod join;
+#[path = "member.rs"]
+mod member;
 
 pub(crate) const CLUSTER: &str = "cluster-certificate";
 pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -52,6 +57,8 @@ pub(crate) struct World {
     pub(crate) memory: BTreeMap<String, (History, bool)>,
     /// Volumes whose deletion was refused, by member.
     pub(crate) busy: BTreeSet<(String, String)>,
+    /// Whether a daemon goes on using the volume of its logs after it was told not to.
+    pub(crate) logs_stay: bool,
     pub(crate) tokens_made: usize,
     /// Instances that cannot be moved.
     pub(crate) pinned: BTreeSet<String>,
@@ -102,6 +109,7 @@ impl World {
             half_joined: BTreeSet::new(),
             memory: BTreeMap::new(),
             busy: BTreeSet::new(),
+            logs_stay: false,
             tokens_made: 0,
             pinned: BTreeSet::new(),
             trace: Vec::new(),
@@ -317,231 +325,6 @@ impl World {
                 config: config.collect(),
             }),
             ..Member::default()
-        }
-    }
-
-    /// A join from end to end; the token is made here, and spent here.
-    fn join(&mut self, join: &Join) {
-        self.mint(&join.name);
-        self.send(join, STAGES)
-            .map_err(|why| self.note_failure(&join.name, why))
-            .ok();
-    }
-
-    /// A join that is refused at this point, or whose executor is killed there.
-    fn join_in_vain(&mut self, join: &Join, stage: usize) {
-        if stage == 0 {
-            return;
-        }
-        self.mint(&join.name);
-        match stage {
-            1 => {
-                self.memory.remove(&join.name);
-            }
-            _ => {
-                let why = self.send(join, stage).err().unwrap_or("refused");
-                self.note_failure(&join.name, why);
-            }
-        }
-    }
-
-    fn note_failure(&mut self, name: &str, why: &str) {
-        self.trace.push(format!("{name}: {why}"));
-        let (history, half_joined) = self.memory.entry(name.to_owned()).or_default();
-        history.failed_joins += 1;
-        history.last_failure = why.to_owned();
-        *half_joined |= why == "UNIQUE";
-    }
-
-    fn mint(&mut self, name: &str) {
-        self.tokens_made += 1;
-        let token = PendingToken {
-            operation: format!("token-{}", self.tokens_made),
-            member: name.to_owned(),
-        };
-        let tokens = &mut self.cluster().tokens;
-        assert!(
-            tokens.iter().all(|one| one.member != name),
-            "two tokens for {name}"
-        );
-        tokens.push(token);
-    }
-
-    /// What Incus does with `PUT /1.0/cluster`, up to a stage, in its order.
-    fn send(&mut self, join: &Join, until: usize) -> Result<(), &'static str> {
-        let name = join.name.as_str();
-        let own = self.machines[name].server.fingerprint.clone();
-        self.machine(name).server.cluster_address = Some(join.address.to_string());
-        self.cluster().tokens.retain(|token| token.member != name);
-        if until <= 2 {
-            return Err("no trust");
-        }
-        let trusted = &mut self.cluster().trusted;
-        if trusted
-            .iter()
-            .any(|one| one.fingerprint == own && one.name != name)
-        {
-            return Err("other name");
-        }
-        if !trusted.iter().any(|one| one.fingerprint == own) {
-            trusted.push(Trusted {
-                name: name.to_owned(),
-                kind: TrustKind::Server,
-                fingerprint: own,
-            });
-        }
-        if until <= 3 {
-            return Err("cut off");
-        }
-        let (pools, networks) = (
-            self.cluster().pools.clone(),
-            self.cluster().networks.clone(),
-        );
-        let server = &mut self.machine(name).server;
-        if !join.member_config.is_empty()
-            && pools.iter().any(|pool| server.pools.contains(&pool.name))
-        {
-            return Err("source is member specific");
-        }
-        server.pools.extend(pools.into_iter().map(|pool| pool.name));
-        server.networks.extend(networks);
-        if until <= 4 {
-            return Err("not accepted");
-        }
-        if !self.half_joined.insert(name.to_owned()) {
-            return Err("UNIQUE");
-        }
-        if until <= 5 {
-            return Err("the raft is busy");
-        }
-        self.half_joined.remove(name);
-        let server = &mut self.machine(name).server;
-        (server.clustered, server.fingerprint) = (true, CLUSTER.to_owned());
-        let member = self.new_member(name);
-        for pool in &mut self.cluster().pools {
-            pool.members.insert(name.to_owned());
-        }
-        self.cluster().members.push(member);
-        Ok(())
-    }
-
-    fn note_pool(&mut self, name: &str, pool: &str, driver: &str) {
-        let key = MemberKey {
-            entity: "storage-pool".to_owned(),
-            name: pool.to_owned(),
-            key: "source".to_owned(),
-        };
-        let cluster = self.cluster();
-        if cluster.pool(pool).is_none() {
-            cluster.member_keys.push(key);
-            cluster.pools.push(Pool {
-                name: pool.to_owned(),
-                driver: driver.to_owned(),
-                ..Pool::default()
-            });
-        }
-        let pool = cluster
-            .pools
-            .iter_mut()
-            .find(|one| one.name == pool)
-            .expect("a pool");
-        pool.members.insert(name.to_owned());
-    }
-
-    fn create_volume(&mut self, name: &str, pool: &str, volume: &str) {
-        let made = self
-            .cluster()
-            .pool(pool)
-            .is_some_and(|pool| pool.created && pool.members.contains(name));
-        assert!(made, "a volume in a pool that is not there");
-        let volume = volume_of(name, pool, volume);
-        if !self.cluster().volumes.contains(&volume) {
-            self.cluster().volumes.push(volume);
-        }
-    }
-
-    fn delete_volume(&mut self, name: &str, pool: &str, volume: &str) {
-        let path = format!("{pool}/{volume}");
-        let server = self
-            .member(name)
-            .server
-            .clone()
-            .expect("a member that answers");
-        assert!(
-            !server.config.values().any(|value| *value == path),
-            "{path} is pointed at"
-        );
-        // What was in use as the place of the logs stays mounted until the daemon is restarted.
-        if volume == "logs" {
-            self.busy.insert((name.to_owned(), volume.to_owned()));
-            return;
-        }
-        let volume = volume_of(name, pool, volume);
-        self.cluster().volumes.retain(|one| *one != volume);
-    }
-
-    fn set_server(&mut self, name: &str, config: &BTreeMap<String, String>) {
-        for (key, path) in config
-            .iter()
-            .filter(|(key, path)| key.starts_with("storage.") && !path.is_empty())
-        {
-            let exists = self
-                .cluster()
-                .volumes_on(name)
-                .any(|one| format!("{}/{}", one.pool, one.name) == *path);
-            assert!(exists, "{key} points at nothing");
-        }
-        let server = self
-            .member(name)
-            .server
-            .as_mut()
-            .expect("a member that answers");
-        server.config.extend(config.clone());
-        server.config.retain(|_, value| !value.is_empty());
-    }
-
-    fn evacuate(&mut self, name: &str) {
-        let pinned = self.pinned.clone();
-        let member = self.member(name);
-        member.status = Status::Evacuated;
-        let moving: Vec<String> = member
-            .instances
-            .iter()
-            .filter(|one| !pinned.contains(*one))
-            .cloned()
-            .collect();
-        member.instances.retain(|one| pinned.contains(one));
-        let other = self
-            .cluster()
-            .members
-            .iter_mut()
-            .find(|member| member.name != name);
-        other.expect("another member").instances.extend(moving);
-    }
-
-    fn remove(&mut self, name: &str, force: bool) {
-        let up = self.machines[name].up;
-        let cluster = self.cluster();
-        if cluster.member(name).is_none() {
-            return;
-        }
-        let empty = cluster.volumes_on(name).next().is_none()
-            && cluster
-                .member(name)
-                .is_some_and(|member| member.instances.is_empty());
-        assert!(force || (empty && up), "Incus refuses to remove {name}");
-        cluster.members.retain(|member| member.name != name);
-        cluster.volumes.retain(|volume| volume.member != name);
-        cluster
-            .trusted
-            .retain(|one| (one.kind, one.name.as_str()) != (TrustKind::Server, name));
-        for pool in &mut cluster.pools {
-            pool.members.remove(name);
-        }
-        if !force {
-            let mut machine = fresh(name);
-            machine.server.cluster_address = Some(address(name).to_string());
-            self.machines.insert(name.to_owned(), machine);
         }
     }
 }

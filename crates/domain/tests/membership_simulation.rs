@@ -133,7 +133,6 @@ fn invariant_a_join_is_decided_only_for_an_empty_machine(observation: &Observati
 fn invariant_a_step_is_about_its_own_member(own: &str, step: &Step) {
     match step {
         Step::Bootstrap { name }
-        | Step::ForgetHalfJoined { name }
         | Step::ChangeMember { name, .. }
         | Step::NotePool { name, .. }
         | Step::CreateVolume { name, .. }

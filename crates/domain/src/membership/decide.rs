@@ -170,7 +170,7 @@ fn impostor(
     if let Some(listed) = member
         .address
         .as_ref()
-        .filter(|listed| **listed != spec.address)
+        .filter(|listed| listed.contradicts(&spec.address))
     {
         return Some(Refusal::Address {
             listed: listed.clone(),

@@ -1,5 +1,6 @@
 //! What an earlier attempt has left, on the machine and in the cluster, and what has to be set before the next one.
 //!
+//! A member whose join never ended is not listed, and the next join replaces it (measured), so nothing is done about it.
 //! Before: `join.rs` has found the machine fit to join, and empty but for this. After: one step, and another look.
 
 use super::observation::{Cluster, Server, TrustKind, listens_everywhere};
@@ -27,11 +28,6 @@ pub(super) fn leftover(spec: &MemberSpec, cluster: &Cluster, server: &Server) ->
     if let Some(stray) = stray {
         return Some(Step::Distrust {
             fingerprint: stray.fingerprint.clone(),
-        });
-    }
-    if cluster.half_joined.contains(&spec.name) {
-        return Some(Step::ForgetHalfJoined {
-            name: spec.name.clone(),
         });
     }
     if let Some(network) = server.networks.first() {

@@ -28,9 +28,6 @@ pub struct Cluster {
     pub fingerprint: String,
     /// Its members.
     pub members: Vec<Member>,
-    /// Names of members whose join never ended. Incus does not list them: it is learnt from a join that is refused
-    /// because the name is taken although no member has it.
-    pub half_joined: BTreeSet<String>,
     /// The groups of members.
     pub groups: BTreeSet<String>,
     /// The storage pools.

@@ -41,6 +41,9 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
     match member.status {
         Status::Evacuating | Status::Restoring => Removal::Wait(Waiting::Moving),
         Status::Offline => dead(cluster, member, applied),
+        Status::Blocked if member.server.is_none() => dead(cluster, member, applied),
+        // What is its own can be told from the rest only by its configuration.
+        _ if member.server.is_none() => Removal::Wait(Waiting::Unanswered),
         Status::Online | Status::Evacuated | Status::Blocked => {
             alive(spec, cluster, member, applied)
         }

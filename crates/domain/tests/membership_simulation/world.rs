@@ -51,10 +51,10 @@ pub(crate) struct World {
     pub(crate) specs: BTreeMap<String, MemberSpec>,
     pub(crate) machines: BTreeMap<String, Machine>,
     pub(crate) cluster: Option<Cluster>,
-    /// Names that a join has left half-way; nobody can list them.
+    /// Names that a join has left half-way: nobody can list them, and the next join replaces them.
     pub(crate) half_joined: BTreeSet<String>,
     /// What the executor of each member remembers.
-    pub(crate) memory: BTreeMap<String, (History, bool)>,
+    pub(crate) memory: BTreeMap<String, History>,
     /// Volumes whose deletion was refused, by member.
     pub(crate) busy: BTreeSet<(String, String)>,
     /// Whether a daemon goes on using the volume of its logs after it was told not to.
@@ -134,12 +134,7 @@ impl World {
             },
             (true, true) => Candidate::Open(Box::new(machine.server.clone())),
         };
-        let knows = self
-            .memory
-            .get(name)
-            .is_some_and(|(_, half_joined)| *half_joined);
         let cluster = self.cluster.clone().map(|mut cluster| {
-            cluster.half_joined.extend(knows.then(|| name.to_owned()));
             for member in &mut cluster.members {
                 let down = self
                     .machines
@@ -157,10 +152,7 @@ impl World {
     }
 
     pub(crate) fn history(&self, name: &str) -> History {
-        self.memory
-            .get(name)
-            .map(|(history, _)| history.clone())
-            .unwrap_or_default()
+        self.memory.get(name).cloned().unwrap_or_default()
     }
 
     /// Does a step for a member, as well as the fault lets it.
@@ -201,12 +193,6 @@ impl World {
                 self.cluster()
                     .tokens
                     .retain(|one| one.operation != *operation);
-            }
-            Step::ForgetHalfJoined { name } => {
-                self.half_joined.remove(name);
-                if let Some((_, knows)) = self.memory.get_mut(name) {
-                    *knows = false;
-                }
             }
             Step::DeleteLeftNetwork { network } => {
                 self.machine(on).server.networks.remove(network);

@@ -26,6 +26,9 @@ pub enum Waiting {
     /// Nobody answers for the cluster.
     #[error("no member of the cluster answers")]
     Cluster,
+    /// The member is online, and what it says itself cannot be read.
+    #[error("the member does not answer the others")]
+    Unanswered,
     /// An evacuation or a restore is going on.
     #[error("the member is being evacuated or restored")]
     Moving,

@@ -52,12 +52,6 @@ fn what_a_failed_join_has_left_is_cleaned_up_first() {
             "joining: join b",
         ),
         (
-            "a join that never ended",
-            spec(),
-            cluster(|cluster| cluster.half_joined = set(&["b", "x"])),
-            "joining: forget b, whose join never ended",
-        ),
-        (
             "its network",
             spec(),
             tried(|server| server.networks = set(&["incusbr0"])),

@@ -157,6 +157,18 @@ fn a_listed_member_must_be_the_machine_at_the_declared_address() {
             "refused: the machine at the declared address is the member \"a\"",
         ),
         (
+            "declared by name",
+            with(|spec| spec.address = address("node-b.lan")),
+            complete(),
+            "joined",
+        ),
+        (
+            "declared by name, with another port",
+            with(|spec| spec.address = address("node-b.lan:9443")),
+            complete(),
+            "refused: the cluster reaches this member at 10.0.0.2:8443",
+        ),
+        (
             "listed elsewhere",
             with(|spec| spec.address = address("10.0.0.7")),
             complete(),

@@ -318,6 +318,24 @@ fn a_dead_member_is_removed_only_on_demand_and_with_enough_voters_left() {
             FORCE,
             "refuse: it does not answer, and without it the others",
         ),
+        (
+            "cut off, and not offline yet",
+            b(|member| member.server = None),
+            BOTH,
+            "wait: the member does not answer the others",
+        ),
+        (
+            "of a newer version, and cut off",
+            b(|member| (member.server, member.status) = (None, Status::Blocked)),
+            NOTHING,
+            "refuse: it does not answer",
+        ),
+        (
+            "of a newer version",
+            b(|member| member.status = Status::Blocked),
+            NOTHING,
+            "do: set storage.backups_volume",
+        ),
         ("it has no vote", no_voter, FORCE, "do: remove b by force"),
         (
             "dead with instances that may be lost",

@@ -17,9 +17,6 @@ pub(super) fn decide(
     candidate: &Candidate,
     history: &History,
 ) -> Decision {
-    if matches!(candidate, Candidate::Open(server) if server.busy) {
-        return Decision::Wait(Waiting::Joining);
-    }
     // Whatever is waited for below may take hours, and whoever has the token could use it meanwhile (HO-JOIN-23).
     if let Some(step) = outstanding_token(spec, cluster) {
         return Decision::Do(step);
@@ -46,10 +43,9 @@ pub(super) fn decide(
     Decision::Do(Step::Join(Box::new(join(spec, cluster, server))))
 }
 
-/// It shows the cluster's certificate: it is about to be listed, or it was removed and never told.
+/// It shows the cluster's certificate: it is another member, or was removed and never told.
 pub(super) fn clustered_but_unlisted(cluster: &Cluster, candidate: &Candidate) -> Decision {
     match candidate {
-        Candidate::Open(server) if server.busy => Decision::Wait(Waiting::Joining),
         Candidate::Open(server) if cluster.member(&server.name).is_some() => {
             Decision::Refuse(Refusal::OtherMember {
                 seen: server.name.clone(),

@@ -52,10 +52,10 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
 
 /// It is not listed any more: what is left of it elsewhere.
 fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal {
-    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
+    if let Some(step) = outstanding_token(spec, cluster) {
         return Removal::Do(step);
     }
-    if let Some(step) = outstanding_token(spec, cluster) {
+    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
         return Removal::Do(step);
     }
     let lives = candidate.fingerprint() == Some(&cluster.fingerprint);
@@ -112,6 +112,15 @@ fn voter(member: &Member) -> Voter {
 
 fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
     let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
+    let (ours, foreign) = volumes(spec, cluster, member);
+    let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
+    let images =
+        (!member.sole_images.is_empty()).then(|| Refusal::Images(names(&member.sole_images)));
+    let lost = foreign.or(images);
+    // Before anything is moved: it would be moved in vain.
+    if let Some(refusal) = lost.clone().filter(|_| !applied.force) {
+        return Removal::Refuse(refusal);
+    }
     if !member.instances.is_empty() {
         let evacuated = member.status == Status::Evacuated;
         return match (evacuated, applied.evacuate, applied.force) {
@@ -123,15 +132,8 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
             (false, false, false) => Removal::Refuse(Refusal::Instances(names(&member.instances))),
         };
     }
-    let (ours, foreign) = volumes(spec, cluster, member);
-    let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
-    let images =
-        (!member.sole_images.is_empty()).then(|| Refusal::Images(names(&member.sole_images)));
-    if let Some(refusal) = foreign.or(images) {
-        return match applied.force {
-            true => remove(member, true),
-            false => Removal::Refuse(refusal),
-        };
+    if lost.is_some() {
+        return remove(member, true);
     }
     if let Some(step) = unset_keys(member, &ours) {
         return Removal::Do(step);

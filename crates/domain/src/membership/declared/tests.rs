@@ -279,3 +279,24 @@ fn a_removal_may_do_only_what_is_said() {
         assert_eq!(given, OnDestroy { evacuate, force });
     }
 }
+
+#[test]
+fn one_waits_as_long_as_is_declared() {
+    let minutes = |count: u64| Duration::from_secs(count * 60);
+    let of = |declared: Declared| {
+        let deadlines = declared.deadlines();
+        (deadlines.create, deadlines.update, deadlines.delete)
+    };
+    let defaults = (minutes(60), minutes(30), minutes(30));
+    assert_eq!(of(sound()), defaults);
+    let declared = with(|member| {
+        member.timeouts = DeclaredTimeouts {
+            create: known("2h"),
+            update: known("5m"),
+            delete: known("1m"),
+        };
+    });
+    assert_eq!(of(declared), (minutes(120), minutes(5), minutes(1)));
+    let unknown = with(|member| member.timeouts.create = Given::Unknown);
+    assert_eq!(of(unknown), defaults);
+}

@@ -100,6 +100,12 @@ fn the_first_member_is_made_by_its_seed_or_on_linux_by_us() {
             "refused: there is a cluster already",
         ),
         (
+            "there is a cluster, and it is about to be in it",
+            bootstrap(),
+            machine(|server| server.busy = true),
+            "joining: the machine is about to",
+        ),
+        (
             "it was removed by force",
             bootstrap(),
             seen(open(joined())),

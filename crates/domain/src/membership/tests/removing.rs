@@ -202,6 +202,22 @@ fn what_would_be_lost_keeps_the_member() {
             "refuse: it has the custom volumes local/data:",
         ),
         (
+            "a volume beside instances that may be moved",
+            changed(hosts(Status::Online), |cluster| {
+                cluster.volumes.push(volume("local", "default", "data"));
+            }),
+            EVACUATE,
+            "refuse: it has the custom volumes local/data:",
+        ),
+        (
+            "a volume beside instances, of which anything may be done",
+            changed(hosts(Status::Online), |cluster| {
+                cluster.volumes.push(volume("local", "default", "data"));
+            }),
+            BOTH,
+            "do: evacuate b",
+        ),
+        (
             "a volume of that name in a project",
             holds(volume("local", "web", "logs")),
             NOTHING,

@@ -257,7 +257,7 @@ fn volume_onto(device: &File, bytes: &[u8]) -> Result<(), CopyError> {
     let written = device.write_all_at(bytes, 0);
     written.map_err(|source| CopyError::Write { at: 0, source })?;
     device.sync_all().map_err(CopyError::Sync)?;
-    copy::forget(device);
+    copy::forget(device, 0, None);
     copy::compare(device, 0, bytes, &mut vec![0; bytes.len()])
 }
 

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -200,7 +201,7 @@ pub(crate) fn compare_all(
     written: &File,
     progress: &mut Progress,
 ) -> Result<(), CopyError> {
-    forget(written);
+    forget(written, 0, None);
     let mut there = vec![0; BUFFER];
     pump(base, seed, |at, bytes| {
         compare(written, at, bytes, &mut there)?;
@@ -212,7 +213,7 @@ pub(crate) fn compare_all(
 
 /// Compares the seed alone.
 pub(crate) fn compare_seed(seed: Seed<'_>, written: &File) -> Result<(), CopyError> {
-    forget(written);
+    forget(written, seed.at, NonZeroU64::new(seed.bytes.len() as u64));
     compare(written, seed.at, seed.bytes, &mut vec![0; seed.bytes.len()])
 }
 
@@ -238,10 +239,11 @@ pub(crate) fn compare(
     })
 }
 
-/// Asks the kernel to forget what it remembers of a file that is on the disk, so that reading it back asks the disk.
-pub(crate) fn forget(file: &File) {
+/// Asks the kernel to forget what it remembers of a file that is on the disk, so that reading it back asks the disk. Without
+/// a length it is all from there on.
+pub(crate) fn forget(file: &File, at: u64, length: Option<NonZeroU64>) {
     // Where it does not help, the comparison is of what the kernel has; that is no reason not to make it.
-    let _ = fadvise(file, 0, None, Advice::DontNeed);
+    let _ = fadvise(file, at, length, Advice::DontNeed);
 }
 
 /// Reads the image with the seed in it, in a thread of its own, and hands each piece on with its place.

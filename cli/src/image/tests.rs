@@ -42,16 +42,10 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn an_image_with_its_seed_becomes_a_file() {
     use std::os::unix::fs::FileExt;
     let home = home();
-    for verify in [None, Some(Verify::Full)] {
-        let mut asked = asked(home.path());
-        asked.verify = verify;
+    for _ in ["made", "replaced"] {
+        let asked = asked(home.path());
         let report = write(&asked).expect("written");
-        let compared = if verify.is_none() {
-            "the seed"
-        } else {
-            "every byte"
-        };
-        for part in [compared, "incus.json, install.json", "50 GiB"] {
+        for part in ["the seed compared", "incus.json, install.json", "50 GiB"] {
             assert!(report.contains(part), "{report}");
         }
         let out = File::open(&asked.output).expect("a file");

@@ -53,17 +53,13 @@ pub(crate) struct Snapshot {
 /// One look serves all Reads of a process until its first write.
 type Shared<T> = tokio::sync::Mutex<Cache<T>>;
 
+#[derive(Default)]
 enum Cache<T> {
+    #[default]
     Empty,
     /// Of the cluster with this certificate.
     Kept(Option<Fingerprint>, Result<Arc<T>, Arc<Error>>),
     Off,
-}
-
-impl<T> Default for Cache<T> {
-    fn default() -> Self {
-        Cache::Empty
-    }
 }
 
 impl Session {

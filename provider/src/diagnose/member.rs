@@ -24,6 +24,7 @@ pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
                 .detail(sentence(capitalised(&refusal.to_string()), None))
         }
         Trouble::Stays(refusal) => stays(name, refusal),
+        Trouble::NoCluster => no_cluster(name),
         Trouble::TimedOut { limit, awaited } => {
             Diagnostic::error(format!("{doing} member {name} took too long")).detail(format!(
                 "After {} this was still to be waited for: {awaited}.\n\n{}",

@@ -9,7 +9,7 @@ use core::time::Duration;
 use domain::membership::answer::{Refusal, Waiting};
 use domain::membership::declared::NotASpec;
 use domain::membership::removal;
-use domain::membership::spec::{MemberSpec, Role};
+use domain::membership::spec::{MemberSpec, OnDestroy, Role};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
@@ -27,6 +27,8 @@ use crate::{diagnose, owner};
 const CREATE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// How long an update or a destroy may take: instances may have to be moved.
 const OTHER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// A cluster that loses its database leader refuses for some seconds; one that does so for longer is not waited for.
+const DISTURBANCE: Duration = Duration::from_secs(30);
 
 /// The cluster, and the changes to it that run beside this one.
 pub(super) struct Work<'a> {
@@ -44,6 +46,8 @@ pub(crate) enum Trouble {
     Refused(Refusal),
     /// A removal that is not allowed to lose what it would lose.
     Stays(removal::Refusal),
+    /// Nobody answers who is in a cluster.
+    NoCluster,
     /// Time was over.
     TimedOut { limit: Duration, awaited: String },
     /// The user stopped it.
@@ -57,6 +61,7 @@ impl fmt::Display for Trouble {
             Trouble::Failed(error) => error.fmt(formatter),
             Trouble::Refused(refusal) => refusal.fmt(formatter),
             Trouble::Stays(refusal) => refusal.fmt(formatter),
+            Trouble::NoCluster => removal::Waiting::Cluster.fmt(formatter),
             Trouble::TimedOut { awaited, .. } | Trouble::Stopped { awaited } => {
                 formatter.write_str(awaited)
             }
@@ -160,11 +165,11 @@ impl Work<'_> {
         let mut attempts = Attempts::default();
         let stop = self.call.stop_token();
         loop {
-            let passed = member::pass(self.cluster, spec, self.changes, &mut attempts, &stop).await;
-            match passed.map_err(Trouble::Failed)? {
-                Passed::Settled { missing, view } => return Ok((missing, view)),
-                Passed::Refused(refusal) => return Err(Trouble::Refused(refusal)),
-                Passed::Waiting(waiting) => wait.for_(&waiting, waiting.word()).await?,
+            match member::pass(self.cluster, spec, self.changes, &mut attempts, &stop).await {
+                Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
+                Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
+                Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
+                Err(error) => wait.for_calm(error).await?,
             }
         }
     }
@@ -197,7 +202,7 @@ impl Work<'_> {
     async fn remove(
         &self,
         spec: &MemberSpec,
-        applied: domain::membership::spec::OnDestroy,
+        applied: OnDestroy,
         limit: Duration,
     ) -> Result<Vec<removal::Warning>, Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
@@ -207,16 +212,15 @@ impl Work<'_> {
             let (cluster, changes) = (self.cluster, self.changes);
             let removed =
                 member::remove(cluster, spec, applied, changes, &mut attempts, &stop).await;
-            match removed.map_err(Trouble::Failed)? {
-                Removed::Gone { warnings } => return Ok(warnings),
-                Removed::Refused(refusal) => return Err(Trouble::Stays(refusal)),
-                Removed::Waiting(removal::Waiting::Cluster) => {
-                    wait.for_(&Waiting::Cluster, "waiting-for-cluster").await?;
-                }
-                Removed::Waiting(removal::Waiting::Moving) => {
+            match removed {
+                Ok(Removed::Gone { warnings }) => return Ok(warnings),
+                Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
+                Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
+                Ok(Removed::Waiting(removal::Waiting::Moving)) => {
                     let member = spec.name.clone();
                     wait.for_(&Waiting::Moving { member }, "moving").await?;
                 }
+                Err(error) => wait.for_calm(error).await?,
             }
         }
     }
@@ -229,6 +233,7 @@ struct Wait<'a> {
     limit: Duration,
     ends_at: Option<Instant>,
     said: &'static str,
+    disturbed_at: Option<Instant>,
 }
 
 impl<'a> Wait<'a> {
@@ -240,11 +245,38 @@ impl<'a> Wait<'a> {
             // One that no clock can reach does not end.
             ends_at: Instant::now().checked_add(limit),
             said: "",
+            disturbed_at: None,
         }
     }
 
     /// Waits a moment. What is awaited is logged when it changes; the host shows it under `TF_LOG`.
     async fn for_(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
+        self.disturbed_at = None;
+        self.pause(waiting, word).await
+    }
+
+    /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
+    async fn for_calm(&mut self, error: Error) -> Result<(), Trouble> {
+        match may_pass(&error) && !self.is_disturbed_for_long() {
+            true => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
+            false => Err(Trouble::Failed(error)),
+        }
+    }
+
+    /// Waits a moment for somebody who answers for the cluster. It may be choosing whose word counts; it may also be gone.
+    async fn for_cluster(&mut self) -> Result<(), Trouble> {
+        match self.is_disturbed_for_long() {
+            true => Err(Trouble::NoCluster),
+            false => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
+        }
+    }
+
+    fn is_disturbed_for_long(&mut self) -> bool {
+        let since = *self.disturbed_at.get_or_insert_with(Instant::now);
+        since.elapsed() >= DISTURBANCE
+    }
+
+    async fn pause(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
         if self.said != word {
             self.said = word;
             log::info(
@@ -265,6 +297,15 @@ impl<'a> Wait<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether an error may go away by itself: a server that is busy with itself, or an answer that was lost.
+fn may_pass(error: &Error) -> bool {
+    let Error::Incus(error) = error else {
+        return false;
+    };
+    let busy = error.status().is_some_and(|code| code >= 500);
+    busy || error.is_interrupted() || error.is_unreachable()
 }
 
 /// The state after a success: as planned, with what was unknown filled in.

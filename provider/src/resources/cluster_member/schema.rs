@@ -45,8 +45,8 @@ fn inputs() -> Vec<Attribute> {
              others.",
         ),
         Attribute::map("config", Type::String).optional().describe(
-            "Configuration keys of the member: `scheduler.instance` and `user.*`. An empty text says that the key is not set. \
-             Keys that are not named here are left to others.",
+            "Configuration keys of the member: `scheduler.instance` (`all`, `group` or `manual`) and `user.*`, of which an empty \
+             text says that the key is not set. Keys that are not named here are left to others.",
         ),
         Attribute::string("failure_domain").optional().describe(
             "What the member shares with others that would fail together with it, such as `rack-1`. Unset, it is left to others.",

@@ -18,11 +18,15 @@ pub(super) fn refresh(state: &mut Value, member: &Member, view: &View) {
     if member.server.is_none() {
         return;
     }
-    drift(state, member);
-    // What was declared and is different now shows at its attribute, so it is not missing a second time.
-    if let Ok(spec) = declared(state).spec() {
+    if let Ok(mut spec) = declared(state).spec() {
+        // What is different of these shows at its attribute, and is not missing a second time.
+        spec.groups = None;
+        spec.config.clear();
+        spec.failure_domain = None;
+        spec.state = None;
         state.set_attr("missing", list(member::missing(&spec, &view.seen)));
     }
+    drift(state, member);
 }
 
 /// What is only observed.

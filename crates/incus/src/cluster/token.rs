@@ -106,8 +106,8 @@ fn waiting(mut operation: Operation) -> Option<Pending> {
 }
 
 impl Token {
-    /// The token as it is passed on: base64 of JSON, in Incus's own spelling.
-    pub(super) fn encode(&self) -> String {
+    /// The token as it is passed on: base64 of JSON, in Incus's own spelling. It is a secret.
+    pub fn encode(&self) -> String {
         let fields = json!({
             "server_name": self.server_name,
             "fingerprint": self.fingerprint,

@@ -19,7 +19,7 @@ where
 }
 
 /// Reads a map to lists, also where a server sends null for the map or for one of its lists.
-pub(crate) fn lists<'de, D>(deserializer: D) -> Result<BTreeMap<String, Vec<String>>, D::Error>
+pub(crate) fn text_lists<'de, D>(deserializer: D) -> Result<BTreeMap<String, Vec<String>>, D::Error>
 where
     D: Deserializer<'de>,
 {

@@ -169,11 +169,6 @@ impl Work<'_> {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
-                Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
-                    let member = spec.name.clone();
-                    wait.for_(&Waiting::Unanswered { member }, "unanswered")
-                        .await?;
-                }
                 Err(error) => wait.for_calm(error).await?,
             }
         }
@@ -224,6 +219,11 @@ impl Work<'_> {
                 Ok(Removed::Waiting(removal::Waiting::Moving)) => {
                     let member = spec.name.clone();
                     wait.for_(&Waiting::Moving { member }, "moving").await?;
+                }
+                Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
+                    let member = spec.name.clone();
+                    wait.for_(&Waiting::Unanswered { member }, "unanswered")
+                        .await?;
                 }
                 Err(error) => wait.for_calm(error).await?,
             }

@@ -33,6 +33,18 @@ where
         .collect())
 }
 
+/// Reads a map to lists of texts, also where a server sends null for an empty one.
+pub(crate) fn texts_by_kind<'de, D>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Vec<String>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let lists: BTreeMap<String, Option<Vec<String>>> = null_as_empty(deserializer)?;
+    let or_empty = |(key, list): (String, Option<Vec<String>>)| (key, list.unwrap_or_default());
+    Ok(lists.into_iter().map(or_empty).collect())
+}
+
 /// Prints the keys of a map: the values may be secrets.
 pub(crate) struct KeysOf<'a, V>(pub(crate) &'a BTreeMap<String, V>);
 

@@ -14,8 +14,7 @@ use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
 use tfplugin::{
-    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
-    Value, log,
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value, log,
 };
 use tokio::time::Instant;
 
@@ -23,10 +22,6 @@ use super::model::{declared, name};
 use super::{private, state};
 use crate::{diagnose, owner};
 
-/// How long a create may take unless the user says otherwise: a machine has to be installed in that time.
-const CREATE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
-/// How long an update or a destroy may take: instances may have to be moved.
-const OTHER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A cluster that loses its database leader refuses for some seconds; one that does so for longer is not waited for.
 const DISTURBANCE: Duration = Duration::from_secs(30);
 
@@ -85,12 +80,12 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
         Ok(owner) => owner,
         Err(diagnostic) => return fail(diagnostic.into()),
     };
-    let limit = Timeouts::from(request.planned.attr("timeouts")).create;
+    let limit = declared(&request.planned).deadlines().create;
     let bootstrap = spec.role == Role::Bootstrap;
     if bootstrap {
         work.changes.bootstrap_began();
     }
-    let end = work.settle(&spec, limit.unwrap_or(CREATE_TIMEOUT)).await;
+    let end = work.settle(&spec, limit).await;
     let (missing, view) = match work.or_listed(&spec, end).await {
         Ok(end) => end,
         Err(trouble) => {
@@ -117,8 +112,8 @@ pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
-    let limit = Timeouts::from(request.planned.attr("timeouts")).update;
-    match work.settle(&spec, limit.unwrap_or(OTHER_TIMEOUT)).await {
+    let limit = declared(&request.planned).deadlines().update;
+    match work.settle(&spec, limit).await {
         Ok((missing, view)) if missing.is_empty() => finished(request.planned, &spec, &view),
         // The plan said that nothing would be.
         Ok((missing, _)) => failed(diagnose::still_missing(&spec.name, &missing).into()),
@@ -137,10 +132,9 @@ pub(super) async fn delete(work: &Work<'_>, request: DeleteRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
-    let on_destroy = declared(&request.prior).on_destroy();
-    let limit = Timeouts::from(request.prior.attr("timeouts")).delete;
-    let limit = limit.unwrap_or(OTHER_TIMEOUT);
-    match work.remove(&spec, on_destroy, limit).await {
+    let applied = declared(&request.prior);
+    let limit = applied.deadlines().delete;
+    match work.remove(&spec, applied.on_destroy(), limit).await {
         Ok(warnings) => Applied {
             state: Value::Null,
             private: Vec::new(),
@@ -219,6 +213,11 @@ impl Work<'_> {
                 Ok(Removed::Waiting(removal::Waiting::Moving)) => {
                     let member = spec.name.clone();
                     wait.for_(&Waiting::Moving { member }, "moving").await?;
+                }
+                Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
+                    let member = spec.name.clone();
+                    wait.for_(&Waiting::Unanswered { member }, "waiting-for-host")
+                        .await?;
                 }
                 Err(error) => wait.for_calm(error).await?,
             }

@@ -16,7 +16,8 @@ use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value, log,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::model::{declared, name};
 use super::{private, state};
@@ -156,10 +157,11 @@ impl Work<'_> {
         limit: Duration,
     ) -> Result<(Vec<String>, View), Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
+        let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
-        let stop = self.call.stop_token();
         loop {
-            match member::pass(self.cluster, spec, self.changes, &mut attempts, &stop).await {
+            let pass = member::pass(self.cluster, spec, self.changes, &mut attempts, &stop);
+            match wait.within(pass).await {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
@@ -200,13 +202,12 @@ impl Work<'_> {
         limit: Duration,
     ) -> Result<Vec<removal::Warning>, Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
+        let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
-        let stop = self.call.stop_token();
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
-            let removed =
-                member::remove(cluster, spec, applied, changes, &mut attempts, &stop).await;
-            match removed {
+            let removal = member::remove(cluster, spec, applied, changes, &mut attempts, &stop);
+            match wait.within(removal).await {
                 Ok(Removed::Gone { warnings }) => return Ok(warnings),
                 Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
                 Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
@@ -228,6 +229,8 @@ impl Work<'_> {
 /// Waiting for one member: until when, and what was said about it.
 struct Wait<'a> {
     call: &'a Call,
+    /// What passes are stopped by: the user, or the end of the time.
+    stop: CancellationToken,
     member: &'a str,
     limit: Duration,
     ends_at: Option<Instant>,
@@ -239,12 +242,32 @@ impl<'a> Wait<'a> {
     fn new(call: &'a Call, member: &'a str, limit: Duration) -> Self {
         Self {
             call,
+            stop: call.stop_token().child_token(),
             member,
             limit,
             // One that no clock can reach does not end.
             ends_at: Instant::now().checked_add(limit),
             said: "",
             disturbed_at: None,
+        }
+    }
+
+    /// Lets a pass run. When time is over it is told to stop, and does so between two steps.
+    async fn within<T>(&self, pass: impl Future<Output = T>) -> T {
+        tokio::pin!(pass);
+        tokio::select! {
+            done = &mut pass => done,
+            () = self.over() => {
+                self.stop.cancel();
+                pass.await
+            }
+        }
+    }
+
+    async fn over(&self) {
+        match self.ends_at {
+            Some(end) => sleep_until(end).await,
+            None => core::future::pending().await,
         }
     }
 
@@ -256,6 +279,16 @@ impl<'a> Wait<'a> {
 
     /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
     async fn for_calm(&mut self, error: Error) -> Result<(), Trouble> {
+        if let Error::MemberStopped { before, .. } = &error {
+            let awaited = format!("the next step was to {before}");
+            return Err(match self.call.stopped() {
+                true => Trouble::Stopped { awaited },
+                false => Trouble::TimedOut {
+                    limit: self.limit,
+                    awaited,
+                },
+            });
+        }
         match may_pass(&error) && !self.is_disturbed_for_long() {
             true => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
             false => Err(Trouble::Failed(error)),
@@ -283,7 +316,7 @@ impl<'a> Wait<'a> {
                 &[("member", &self.member), ("state", &word)],
             );
         }
-        member::pause(waiting, &self.call.stop_token()).await;
+        member::pause(waiting, &self.stop).await;
         let awaited = waiting.to_string();
         if self.call.stopped() {
             return Err(Trouble::Stopped { awaited });
@@ -342,3 +375,6 @@ fn spec_of(object: &Value) -> Result<MemberSpec, Diagnostics> {
         .into(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,9 +14,6 @@ use crate::resources::Trouble;
 /// A change of a member did not come to its end.
 pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
     match trouble {
-        Trouble::Failed(Error::MemberStopped { before, .. }) => {
-            stopped(doing, name, &format!("the next step was to {before}"))
-        }
         Trouble::Stopped { awaited } => stopped(doing, name, awaited),
         Trouble::Failed(error) => unread_member(doing, name, error),
         Trouble::Refused(refusal) => {
@@ -27,7 +24,7 @@ pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
         Trouble::NoCluster => no_cluster(name),
         Trouble::TimedOut { limit, awaited } => {
             Diagnostic::error(format!("{doing} member {name} took too long")).detail(format!(
-                "After {} this was still to be waited for: {awaited}.\n\n{}",
+                "After {} it had not come to its end: {awaited}.\n\n{}",
                 duration::format(*limit),
                 "What was reached is kept, and the next apply goes on from there. To allow more time, raise the limit in \
                  `timeouts`."
@@ -155,8 +152,7 @@ mod tests {
         let awaited = "the machine does not answer: refused".to_owned();
         let limit = Duration::from_secs(3600);
         let late = Trouble::TimedOut { limit, awaited };
-        let expected =
-            "After 1h this was still to be waited for: the machine does not answer: refused.";
+        let expected = "After 1h it had not come to its end: the machine does not answer: refused.";
         assert!(detail(&late).starts_with(expected), "{}", detail(&late));
     }
 }

@@ -14,19 +14,15 @@ use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
 use tfplugin::{
-    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
-    Value, log,
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value, log,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::model::{declared, name};
 use super::{private, state};
 use crate::{diagnose, owner};
 
-/// How long a create may take unless the user says otherwise: a machine has to be installed in that time.
-const CREATE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
-/// How long an update or a destroy may take: instances may have to be moved.
-const OTHER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A cluster that loses its database leader refuses for some seconds; one that does so for longer is not waited for.
 const DISTURBANCE: Duration = Duration::from_secs(30);
 
@@ -85,12 +81,12 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
         Ok(owner) => owner,
         Err(diagnostic) => return fail(diagnostic.into()),
     };
-    let limit = Timeouts::from(request.planned.attr("timeouts")).create;
+    let limit = declared(&request.planned).deadlines().create;
     let bootstrap = spec.role == Role::Bootstrap;
     if bootstrap {
         work.changes.bootstrap_began();
     }
-    let end = work.settle(&spec, limit.unwrap_or(CREATE_TIMEOUT)).await;
+    let end = work.settle(&spec, limit).await;
     let (missing, view) = match work.or_listed(&spec, end).await {
         Ok(end) => end,
         Err(trouble) => {
@@ -117,8 +113,8 @@ pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
-    let limit = Timeouts::from(request.planned.attr("timeouts")).update;
-    match work.settle(&spec, limit.unwrap_or(OTHER_TIMEOUT)).await {
+    let limit = declared(&request.planned).deadlines().update;
+    match work.settle(&spec, limit).await {
         Ok((missing, view)) if missing.is_empty() => finished(request.planned, &spec, &view),
         // The plan said that nothing would be.
         Ok((missing, _)) => failed(diagnose::still_missing(&spec.name, &missing).into()),
@@ -137,10 +133,9 @@ pub(super) async fn delete(work: &Work<'_>, request: DeleteRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
-    let on_destroy = declared(&request.prior).on_destroy();
-    let limit = Timeouts::from(request.prior.attr("timeouts")).delete;
-    let limit = limit.unwrap_or(OTHER_TIMEOUT);
-    match work.remove(&spec, on_destroy, limit).await {
+    let applied = declared(&request.prior);
+    let limit = applied.deadlines().delete;
+    match work.remove(&spec, applied.on_destroy(), limit).await {
         Ok(warnings) => Applied {
             state: Value::Null,
             private: Vec::new(),
@@ -162,10 +157,11 @@ impl Work<'_> {
         limit: Duration,
     ) -> Result<(Vec<String>, View), Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
+        let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
-        let stop = self.call.stop_token();
         loop {
-            match member::pass(self.cluster, spec, self.changes, &mut attempts, &stop).await {
+            let pass = member::pass(self.cluster, spec, self.changes, &mut attempts, &stop);
+            match wait.within(pass).await {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
@@ -206,13 +202,12 @@ impl Work<'_> {
         limit: Duration,
     ) -> Result<Vec<removal::Warning>, Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
+        let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
-        let stop = self.call.stop_token();
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
-            let removed =
-                member::remove(cluster, spec, applied, changes, &mut attempts, &stop).await;
-            match removed {
+            let removal = member::remove(cluster, spec, applied, changes, &mut attempts, &stop);
+            match wait.within(removal).await {
                 Ok(Removed::Gone { warnings }) => return Ok(warnings),
                 Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
                 Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
@@ -222,7 +217,7 @@ impl Work<'_> {
                 }
                 Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
                     let member = spec.name.clone();
-                    wait.for_(&Waiting::Unanswered { member }, "unanswered")
+                    wait.for_(&Waiting::Unanswered { member }, "waiting-for-host")
                         .await?;
                 }
                 Err(error) => wait.for_calm(error).await?,
@@ -234,6 +229,8 @@ impl Work<'_> {
 /// Waiting for one member: until when, and what was said about it.
 struct Wait<'a> {
     call: &'a Call,
+    /// What passes are stopped by: the user, or the end of the time.
+    stop: CancellationToken,
     member: &'a str,
     limit: Duration,
     ends_at: Option<Instant>,
@@ -245,12 +242,32 @@ impl<'a> Wait<'a> {
     fn new(call: &'a Call, member: &'a str, limit: Duration) -> Self {
         Self {
             call,
+            stop: call.stop_token().child_token(),
             member,
             limit,
             // One that no clock can reach does not end.
             ends_at: Instant::now().checked_add(limit),
             said: "",
             disturbed_at: None,
+        }
+    }
+
+    /// Lets a pass run. When time is over it is told to stop, and does so between two steps.
+    async fn within<T>(&self, pass: impl Future<Output = T>) -> T {
+        tokio::pin!(pass);
+        tokio::select! {
+            done = &mut pass => done,
+            () = self.over() => {
+                self.stop.cancel();
+                pass.await
+            }
+        }
+    }
+
+    async fn over(&self) {
+        match self.ends_at {
+            Some(end) => sleep_until(end).await,
+            None => core::future::pending().await,
         }
     }
 
@@ -262,6 +279,16 @@ impl<'a> Wait<'a> {
 
     /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
     async fn for_calm(&mut self, error: Error) -> Result<(), Trouble> {
+        if let Error::MemberStopped { before, .. } = &error {
+            let awaited = format!("the next step was to {before}");
+            return Err(match self.call.stopped() {
+                true => Trouble::Stopped { awaited },
+                false => Trouble::TimedOut {
+                    limit: self.limit,
+                    awaited,
+                },
+            });
+        }
         match may_pass(&error) && !self.is_disturbed_for_long() {
             true => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
             false => Err(Trouble::Failed(error)),
@@ -289,7 +316,7 @@ impl<'a> Wait<'a> {
                 &[("member", &self.member), ("state", &word)],
             );
         }
-        member::pause(waiting, &self.call.stop_token()).await;
+        member::pause(waiting, &self.stop).await;
         let awaited = waiting.to_string();
         if self.call.stopped() {
             return Err(Trouble::Stopped { awaited });
@@ -348,3 +375,6 @@ fn spec_of(object: &Value) -> Result<MemberSpec, Diagnostics> {
         .into(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,7 +79,7 @@ fn nothing_to_do(prior: &Value, spec: Option<&MemberSpec>) -> bool {
 fn other_address(declared: &Declared, prior: &Value) -> Option<Diagnostic> {
     let wanted = parse_address(declared.address.known()?).ok()?;
     let listed = parse_address(prior.attr("location").as_str()?).ok()?;
-    (wanted != listed).then(|| {
+    listed.contradicts(&wanted).then(|| {
         Diagnostic::warning(format!("The address of member {} cannot change", name(prior)))
             .detail(format!(
                 "The cluster reaches it at {listed}, and {wanted} is declared. Incus does not move a member to another \

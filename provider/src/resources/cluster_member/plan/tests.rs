@@ -166,4 +166,6 @@ fn what_cannot_change_is_told_before_the_apply() {
     // An import knows no role.
     assert_eq!(said(with("role", "bootstrap"), applied()), none);
     assert_eq!(said(with("address", "10.0.0.9"), applied()), [address]);
+    // A name may stand for any address.
+    assert_eq!(said(with("address", "b.example.net"), applied()), none);
 }

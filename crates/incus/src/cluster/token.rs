@@ -143,7 +143,7 @@ pub(super) mod tests {
     pub(in super::super) fn token() -> Token {
         let body = format!(
             r#"{{"type":"async","operation":"/1.0/operations/u?project=default","metadata":
-            {{"id":"u","class":"token","status_code":103,"resources":null,"metadata":{METADATA}}}}}"#
+            {{"id":"u","class":"token","status_code":103,"resources":{{"cluster-members":null}},"metadata":{METADATA}}}}}"#
         );
         (mint("m2").read)(&reply(202, &body)).expect("a token")
     }

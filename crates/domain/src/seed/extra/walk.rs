@@ -1,9 +1,10 @@
 //! Compares a value with the fields that may stand there. Faults name the place as `console[0].device`, never a value.
 
 use super::fields::{Field, File, Kind};
+use crate::certificate;
 use crate::seed::json::Json;
 use crate::seed::release::Release;
-use crate::seed::{certificate, secret};
+use crate::seed::secret;
 
 /// What is the same everywhere on the way through one file.
 struct Walk<'a> {

@@ -206,7 +206,7 @@ impl ClusterMember {
             self.tell_of_silence(name, member.status, &mut read.diagnostics);
         }
         state::refresh(&mut read.state, member, view);
-        read.private = private::of(view.fingerprint);
+        read.private = private::of(view);
     }
 
     async fn find(&self, name: &str) -> Result<Value, Diagnostic> {

@@ -360,7 +360,7 @@ fn finished(mut state: Value, spec: &MemberSpec, view: &View) -> Applied {
         let known = !value.is_unknown();
         state.set_attr(&name, if known { value } else { Value::Null });
     }
-    Applied::new(state).private(private::of(view.fingerprint))
+    Applied::new(state).private(private::of(view))
 }
 
 /// Everything is known in an apply, and was checked before; it is checked again rather than believed.

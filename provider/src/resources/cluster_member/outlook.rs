@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tfplugin::{Diagnostic, Plan};
 
 use super::model::name;
+use super::private;
 
 /// So many things OpenTofu changes at a time, unless `-parallelism` says otherwise.
 const PARALLELISM: usize = 10;
@@ -45,6 +46,10 @@ impl Outlook {
     /// What is to be said about a plan, beside what it says itself.
     pub(super) fn warnings(&self, plan: &Plan<'_>) -> Vec<Diagnostic> {
         let mut known = self.known();
+        if known.members.is_empty() {
+            // A walk that only destroys reads nothing.
+            known.members.extend(private::members(&plan.private));
+        }
         let mut warnings = Vec::new();
         if plan.is_create() {
             let name = name(&plan.planned).to_owned();
@@ -178,6 +183,16 @@ mod tests {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         assert_eq!(said(&[], &names[..10], &[]), ["The apply"]);
         assert_eq!(said(&[], &names, &[]), ["The apply", "More than"]);
+    }
+
+    /// `tofu destroy` asks for plans in a process that has read nothing.
+    #[test]
+    fn the_others_are_remembered_where_nothing_is_read() {
+        let prior = member("c", "join");
+        let mut plan = plan(&prior, &Value::Null);
+        plan.private = br#"{"members":["a","b","c"]}"#.to_vec();
+        let warnings = Outlook::default().warnings(&plan);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 
 mod cluster;
 mod enter;
+mod exchange;
 pub mod guard;
 mod image;
 mod member;
@@ -31,11 +32,12 @@ use anyhow::{Context, Result, ensure};
 use crate::observer::Observer;
 use crate::process::Missing;
 
+pub use exchange::Exchange;
 pub use image::{BROKEN, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;
-pub use tunnel::{Exchange, Keypair, Tunnel};
+pub use tunnel::{Keypair, Tunnel};
 pub use version::Incus;
 
 /// The pool on every member; it is also the provider's default.

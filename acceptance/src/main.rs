@@ -162,11 +162,10 @@ fn lab_list() -> u8 {
             "{}  {} {}, {runner}, {}",
             record.id,
             record.members.len(),
-            record
-                .incus
-                .map_or("end(s) of a tunnel".to_owned(), |incus| {
-                    format!("member(s) with Incus {}", incus.number())
-                }),
+            match record.releases().as_slice() {
+                [] => "end(s) of a tunnel".to_owned(),
+                releases => format!("member(s) with Incus {}", releases.join(" and ")),
+            },
             record.directory.display()
         );
     }

@@ -31,6 +31,8 @@ pub struct Client {
     trusted: Arc<Trusted>,
     limits: Limits,
     choice: Arc<Choice>,
+    /// Whether a server by itself counts as a good one.
+    only_clusters: bool,
 }
 
 /// How long the client waits for what.
@@ -78,7 +80,29 @@ impl Client {
             trusted,
             limits,
             choice: Arc::default(),
+            only_clusters: false,
         }
+    }
+
+    /// The same client, which uses no server that is not in a cluster: a machine that is yet to join has no members, and
+    /// must not be taken for a cluster that lost them.
+    pub fn only_clusters(&self) -> Self {
+        Self {
+            choice: Arc::default(),
+            only_clusters: true,
+            ..self.clone()
+        }
+    }
+
+    /// A client for one server by itself, to which this one's certificate is shown. It accepts the server with this
+    /// certificate, or else whoever answers first.
+    pub fn beside(&self, endpoint: Endpoint, server: Option<Fingerprint>, limits: Limits) -> Self {
+        let trust = Trust {
+            identity: self.trusted.identity.clone(),
+            server_fingerprints: server.into_iter().collect(),
+            expected: None,
+        };
+        Self::with_trust(vec![endpoint], limits, trust)
     }
 
     /// The certificate of the cluster that has answered, or that was named with `expect_cluster`.

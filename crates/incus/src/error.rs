@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::certificate::Fingerprint;
 use crate::endpoint::Endpoint;
 use crate::operation::Operation;
 use crate::trust::Distrust;
@@ -147,6 +148,25 @@ impl Error {
         }
     }
 
+    /// The certificate of a server that answers and does not know this client, if that is all that is wrong.
+    pub fn untrusting(&self) -> Option<Fingerprint> {
+        match self {
+            Self::Unreachable { attempts, .. } => attempts.iter().find_map(|attempt| {
+                let TransportError::Untrusted { server, .. } = &attempt.cause else {
+                    return None;
+                };
+                server.as_deref().copied()
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether some server answers, and none of those that do is in a cluster.
+    pub fn is_no_cluster(&self) -> bool {
+        let alone = |attempt: &Attempt| matches!(attempt.cause, TransportError::NotClustered);
+        matches!(self, Self::Unreachable { attempts, .. } if attempts.iter().any(alone))
+    }
+
     /// Whether the request may have been carried out although we cannot tell: read the object
     /// again before deciding anything.
     pub fn is_interrupted(&self) -> bool {
@@ -224,7 +244,10 @@ mod tests {
                 },
                 Attempt {
                     endpoint: Endpoint::parse("https://m1").expect("an endpoint"),
-                    cause: TransportError::Untrusted { shown: None },
+                    cause: TransportError::Untrusted {
+                        shown: None,
+                        server: None,
+                    },
                 },
             ],
         };

@@ -45,6 +45,8 @@ pub struct Cluster {
     pub storage_pool: String,
     /// Replicated volumes.
     pub shared_pool: Option<String>,
+    /// The same client for what concerns members: it uses no server that is in no cluster.
+    of_members: Client,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
     known: Arc<Mutex<Known>>,
@@ -57,6 +59,7 @@ impl Cluster {
     /// A cluster; nothing is sent yet.
     pub fn new(client: Client, settings: Settings) -> Self {
         Self {
+            of_members: client.only_clusters(),
             client,
             project: settings.project,
             fleet_project: settings.fleet_project,
@@ -64,6 +67,14 @@ impl Cluster {
             shared_pool: settings.shared_pool,
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
             known: Arc::default(),
+        }
+    }
+
+    /// The same, as changes to members see it: a machine that is yet to join is no cluster.
+    pub(crate) fn of_members(&self) -> Self {
+        Self {
+            client: self.of_members.clone(),
+            ..self.clone()
         }
     }
 

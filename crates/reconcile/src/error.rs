@@ -29,6 +29,50 @@ pub enum Error {
         /// Its driver.
         driver: String,
     },
+    /// The address of a machine is none.
+    #[error("looking at the machine at {address}")]
+    Address {
+        /// What was declared.
+        address: String,
+        /// Why it is none.
+        #[source]
+        cause: incus::EndpointError,
+    },
+    /// A step towards a member failed.
+    #[error("could not {doing}")]
+    MemberStep {
+        /// The step.
+        doing: String,
+        /// Why.
+        #[source]
+        cause: Box<incus::Error>,
+    },
+    /// Whoever answers for the cluster is not the one that the join was decided for.
+    #[error(
+        "the cluster's certificate is {seen}, and that of the join token {token}; expected {expected} for both"
+    )]
+    OtherCertificate {
+        /// What the cluster says.
+        seen: String,
+        /// What the token says.
+        token: String,
+        /// What was seen before.
+        expected: String,
+    },
+    /// The bootstrap member of this apply could not be made.
+    #[error("the bootstrap member could not be made, so there is no cluster for {member} to join")]
+    BootstrapFailed {
+        /// Who waited.
+        member: String,
+    },
+    /// The user had enough, or time was over, before a step.
+    #[error("stopped before the step: {before}")]
+    MemberStopped {
+        /// The member.
+        member: String,
+        /// The step that was not taken.
+        before: String,
+    },
     /// Another apply or another executor wrote a newer revision.
     #[error(
         "another change of app {app} was published meanwhile, as revision {newest}; revision {ours} stops here"
@@ -118,4 +162,39 @@ pub enum Error {
         /// Each as "name on member".
         workloads: Vec<String>,
     },
+}
+
+impl Error {
+    /// The message and its causes in one line, to be searched and quoted.
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            told = format!("{told}: {error}");
+            cause = error.source();
+        }
+        told
+    }
+
+    fn cause(&self) -> Option<&incus::Error> {
+        match self {
+            Self::MemberStep { cause, .. } => Some(cause),
+            Self::Incus(cause) => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Whether the outcome is not known.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cause().is_some_and(incus::Error::is_interrupted)
+    }
+
+    /// Whether it may go away by itself: a server that is busy with itself, or an answer that was lost.
+    pub(crate) fn may_pass(&self) -> bool {
+        let Some(cause) = self.cause() else {
+            return false;
+        };
+        let busy = cause.status().is_some_and(|code| code >= 500);
+        busy || cause.is_interrupted() || cause.is_unreachable()
+    }
 }

@@ -12,6 +12,7 @@
 
 pub mod cluster;
 pub mod error;
+pub mod member;
 pub mod rollout;
 
 pub mod image;

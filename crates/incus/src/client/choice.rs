@@ -124,7 +124,11 @@ impl Client {
             let identity = self.trusted.identity.as_ref().filter(|_| peer.is_some());
             return Err(TransportError::Untrusted {
                 shown: identity.map(Identity::fingerprint),
+                server: peer.map(|peer| Box::new(peer.fingerprint)),
             });
+        }
+        if self.only_clusters && !server.environment.server_clustered {
+            return Err(TransportError::NotClustered);
         }
         // Over a network the certificate of the connection itself counts, not what is said of it.
         let fingerprint = match peer {

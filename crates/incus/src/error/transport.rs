@@ -63,7 +63,12 @@ pub enum TransportError {
     Untrusted {
         /// The fingerprint of the certificate that was shown to it, if any.
         shown: Option<Fingerprint>,
+        /// The certificate that it showed in turn, over a network.
+        server: Option<Box<Fingerprint>>,
     },
+    /// The server is none of a cluster, and only clusters are looked for.
+    #[error("the server is not in a cluster")]
+    NotClustered,
     /// The server's answer is not Incus's.
     #[error("the answer cannot be read")]
     Unreadable(#[source] serde_json::Error),

@@ -1,0 +1,211 @@
+//! Members: one pass at a time towards what is declared of a machine, or until it is a member no more.
+//!
+//! ```text
+//! provider/src/resources/cluster_member.rs ──> member.rs ──┬─> member/turns.rs    who may change the cluster now
+//!                                                          ├─> member/observe.rs  what is, the machine first
+//!                                                          ├─> domain::membership the next step (pure)
+//!                                                          └─> member/execute.rs  done: one arm per step
+//! ```
+//!
+//! A pass ends where something has to be waited for; whoever calls it decides how long, tells the user, and comes again.
+//! Stopping happens between two steps, never inside one.
+
+mod attempts;
+mod execute;
+mod join;
+mod observe;
+mod turns;
+
+use core::time::Duration;
+
+use domain::membership::answer::{Decision, Refusal, Waiting};
+use domain::membership::decide::decide;
+use domain::membership::observation::{Cluster as Seen, Observation};
+use domain::membership::order::{Change, Kind};
+use domain::membership::parity;
+use domain::membership::removal::{self, Removal, removal};
+use domain::membership::spec::{MemberSpec, OnDestroy, Role};
+use domain::membership::step::Step;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+pub use attempts::Attempts;
+pub use observe::{View, view};
+pub use turns::Changes;
+
+/// How often a machine that is awaited is looked at: it takes minutes to be installed, and a second to be asked.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Nearly always enough for what another change in this cluster takes.
+const SHORT_PAUSE: Duration = Duration::from_millis(250);
+
+/// How far a pass came.
+#[derive(Debug, Clone)]
+pub enum Passed {
+    /// It is a member, and nothing more can be done for it.
+    Settled {
+        /// What it still lacks, in the user's words.
+        missing: Vec<String>,
+        /// What was seen last.
+        view: Box<View>,
+    },
+    /// Something has to happen elsewhere first.
+    Waiting(Waiting),
+    /// Nothing will help until somebody else acts.
+    Refused(Refusal),
+}
+
+/// How far a removal came.
+#[derive(Debug, Clone)]
+pub enum Removed {
+    /// It is no member any more, or not ours to ask for.
+    Gone {
+        /// What a careful operator has to know.
+        warnings: Vec<removal::Warning>,
+    },
+    /// Something has to happen elsewhere first.
+    Waiting(removal::Waiting),
+    /// It stays.
+    Refused(removal::Refusal),
+}
+
+/// Goes as far towards the declaration as it can without waiting.
+///
+/// # Expected flow
+/// Look without a turn, so that a machine that is silent holds up nobody; then, in a turn: observe, decide, execute, and
+/// again.
+///
+/// # Guarantees
+/// In one process one change of a cluster's members runs at a time, the bootstrap first. A token is made last, and is in
+/// memory only.
+///
+/// # Errors
+/// A step that failed; the next pass takes it up. [`Error::Stopped`] between two steps.
+pub async fn pass(
+    cluster: &Cluster,
+    spec: &MemberSpec,
+    changes: &Changes,
+    attempts: &mut Attempts,
+    stop: &CancellationToken,
+) -> Result<Passed, Error> {
+    let cluster = &cluster.of_members();
+    let (observation, seen) = observe::all(cluster, spec, attempts).await?;
+    let decision = decide(spec, &observation, &attempts.history);
+    if !matches!(decision, Decision::Do(_)) {
+        return passed(spec, decision, seen, changes);
+    }
+    let kind = match spec.role {
+        Role::Bootstrap => Kind::Bootstrap,
+        Role::Join => Kind::Join,
+    };
+    let _turn = changes.turn(change(kind, spec)).await;
+    loop {
+        let (observation, seen) = observe::all(cluster, spec, attempts).await?;
+        match decide(spec, &observation, &attempts.history) {
+            Decision::Do(step) => perform(cluster, spec, &step, attempts, stop).await?,
+            decision => return passed(spec, decision, seen, changes),
+        }
+    }
+}
+
+fn passed(
+    spec: &MemberSpec,
+    decision: Decision,
+    seen: Option<View>,
+    changes: &Changes,
+) -> Result<Passed, Error> {
+    match decision {
+        Decision::Wait(Waiting::Cluster) if changes.has_failed() => Err(Error::BootstrapFailed {
+            member: spec.name.clone(),
+        }),
+        Decision::Wait(waiting) => Ok(Passed::Waiting(waiting)),
+        Decision::Refuse(refusal) => Ok(Passed::Refused(refusal)),
+        Decision::Done { missing } => Ok(Passed::Settled {
+            missing,
+            view: Box::new(seen.unwrap_or_default()),
+        }),
+        // Only a pass in its turn comes here, and it performs steps.
+        Decision::Do(_) => Ok(Passed::Waiting(Waiting::Joining)),
+    }
+}
+
+/// Goes as far towards a removal as it can without waiting. `applied` is what was applied of `on_destroy`.
+///
+/// # Guarantees
+/// Without `force` nothing of anybody else's is lost.
+///
+/// # Errors
+/// A step that failed; the next pass takes it up. [`Error::Stopped`] between two steps.
+pub async fn remove(
+    cluster: &Cluster,
+    spec: &MemberSpec,
+    applied: OnDestroy,
+    changes: &Changes,
+    attempts: &mut Attempts,
+    stop: &CancellationToken,
+) -> Result<Removed, Error> {
+    let cluster = &cluster.of_members();
+    let _turn = changes.turn(change(Kind::Remove, spec)).await;
+    loop {
+        let (observation, _) = observe::all(cluster, spec, attempts).await?;
+        match removal(spec, &observation, applied) {
+            Removal::Do(step) => perform(cluster, spec, &step, attempts, stop).await?,
+            Removal::Wait(waiting) => return Ok(Removed::Waiting(waiting)),
+            Removal::Refuse(refusal) => return Ok(Removed::Refused(refusal)),
+            Removal::Gone { warnings } => return Ok(Removed::Gone { warnings }),
+        }
+    }
+}
+
+/// What a member lacks, as the last look shows it; for Reads, which repair nothing.
+pub fn missing(spec: &MemberSpec, seen: &Seen) -> Vec<String> {
+    let observation = Observation {
+        cluster: Some(seen.clone()),
+        candidate: observe::not_looked_at(),
+    };
+    parity::missing(spec, &observation)
+}
+
+/// Waits a moment before the next pass, or until asked to stop.
+pub async fn pause(waiting: &Waiting, stop: &CancellationToken) {
+    let time = match waiting {
+        Waiting::Host(_) | Waiting::Trust | Waiting::Initializing | Waiting::Version { .. } => {
+            PAUSE
+        }
+        _ => SHORT_PAUSE,
+    };
+    tokio::select! {
+        () = sleep(time) => {}
+        () = stop.cancelled() => {}
+    }
+}
+
+/// Performs a step; what it teaches is kept for the next decision.
+async fn perform(
+    cluster: &Cluster,
+    spec: &MemberSpec,
+    step: &Step,
+    attempts: &mut Attempts,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    if stop.is_cancelled() {
+        return Err(Error::MemberStopped {
+            member: spec.name.clone(),
+            before: step.to_string(),
+        });
+    }
+    match execute::execute(cluster, spec, step).await {
+        Ok(()) => Ok(()),
+        Err(error) => attempts.learn(step, error),
+    }
+}
+
+fn change(kind: Kind, spec: &MemberSpec) -> Change {
+    Change {
+        kind,
+        name: spec.name.clone(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Attempts: what steps that failed have taught about one member, in memory only.
+//!
+//! Incus shows some things in no list: that a name is taken by a join that never ended, that a daemon still uses a volume,
+//! that an image is nowhere else. A refusal says so once, and the next decision has to know.
+
+use std::collections::BTreeSet;
+
+use domain::membership::decide::History;
+use domain::membership::observation::Cluster as Seen;
+use domain::membership::step::Step;
+use incus::cluster::member::still_has;
+
+use crate::error::Error;
+
+/// So many steps may fail in a row: a cluster that changes its database leader refuses for some seconds.
+const DISTURBANCES: u32 = 5;
+
+/// What is remembered of one member while it is changed.
+#[derive(Debug, Clone, Default)]
+pub struct Attempts {
+    pub(super) history: History,
+    half_joined: bool,
+    busy_volumes: BTreeSet<String>,
+    sole_images: BTreeSet<String>,
+    disturbances: u32,
+}
+
+impl Attempts {
+    /// Adds what no list shows.
+    pub(super) fn complete(&self, seen: &mut Seen, name: &str) {
+        if self.half_joined && seen.member(name).is_none() {
+            seen.half_joined.insert(name.to_owned());
+        }
+        if let Some(member) = seen.members.iter_mut().find(|member| member.name == name) {
+            member.busy_volumes = self.busy_volumes.clone();
+            member.sole_images = self.sole_images.clone();
+        }
+    }
+
+    /// Learns from a step that failed. What teaches nothing is an error, unless it may pass by itself.
+    pub(super) fn learn(&mut self, step: &Step, error: Error) -> Result<(), Error> {
+        let said = error.told();
+        match step {
+            Step::Join(_) => self.join_failed(&error, said),
+            Step::ForgetHalfJoined { .. } => self.half_joined = false,
+            Step::DeleteVolume { volume, .. } if said.contains("in use") => {
+                self.busy_volumes.insert(volume.clone());
+            }
+            Step::Remove { .. } if self.sole(&said) => {}
+            _ => {
+                self.disturbances += 1;
+                if self.disturbances > DISTURBANCES || !error.may_pass() {
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the refusal of a removal tells of images that are nowhere else.
+    fn sole(&mut self, said: &str) -> bool {
+        let images = still_has(said).filter(|still| still.what.contains("image"));
+        let names = images.map(|still| still.names).unwrap_or_default();
+        self.sole_images.extend(names.iter().cloned());
+        !names.is_empty()
+    }
+
+    /// HO-JOIN-08: a version that differs is no failed join; it is waited for.
+    fn join_failed(&mut self, error: &Error, said: String) {
+        if said.contains("already has a member with name") {
+            self.half_joined = true;
+        }
+        if said.contains("version doesn't match") {
+            return;
+        }
+        // Where the answer was lost the join may well go on.
+        if !error.is_interrupted() {
+            self.history.failed_joins += 1;
+            self.history.last_failure = said;
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Observes the machine and the cluster, the machine first: one that has just joined is then in the list.
+//!
+//! What does not answer is `None` or silent, which is not the same as empty. All that can be asked at once is.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use domain::membership::declared::parse_address;
+use domain::membership::observation::{
+    Candidate, Cluster as Seen, Member, MemberKey, MemberServer, Observation, PendingToken, Pool,
+    Server as Machine, Status, System, TrustKind, Trusted, Version, Volume,
+};
+use domain::membership::spec::{Address, MemberSpec};
+use futures_util::future::{join_all, try_join_all};
+use incus::certificate_store;
+use incus::cluster::{self, group, join, token};
+use incus::operation::{self, Progress};
+use incus::server::{self, Server};
+use incus::storage::{self, volume};
+use incus::{Client, Endpoint, Fingerprint, Limits, instance, network, os};
+
+use super::attempts::Attempts;
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+/// A single machine answers at once or not at all.
+const LIMITS: Limits = Limits {
+    next_endpoint: Duration::from_secs(2),
+    judgement: Duration::from_secs(10),
+    wait_slice: Duration::from_secs(30),
+    event_silence: Duration::from_secs(35),
+};
+
+/// The extension by which a server can keep its logs in a volume.
+const KEEPS_LOGS: &str = "daemon_storage_logs";
+
+/// What Incus calls the work of becoming a cluster, or a member of one.
+const JOINING: [&str; 3] = [
+    "Creating bootstrap node",
+    "Bootstrapping cluster",
+    "Joining cluster",
+];
+
+/// The applications of IncusOS that are an Incus.
+const APPLICATIONS: [&str; 2] = ["incus", "incus-lts-7.0"];
+
+/// A cluster as it was seen, also with what only people want to know.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// For decisions.
+    pub seen: Seen,
+    /// The members in Incus's words, by name.
+    pub members: BTreeMap<String, cluster::Member>,
+    /// The certificate of the cluster.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// Everything about one member.
+pub(super) async fn all(
+    cluster: &Cluster,
+    spec: &MemberSpec,
+    attempts: &Attempts,
+) -> Result<(Observation, Option<View>), Error> {
+    let candidate = candidate(cluster, &spec.address).await?;
+    let view = view(cluster).await?;
+    let seen = view.as_ref().map(|view| {
+        let mut seen = view.seen.clone();
+        attempts.complete(&mut seen, &spec.name);
+        seen
+    });
+    let observation = Observation {
+        cluster: seen,
+        candidate,
+    };
+    Ok((observation, view))
+}
+
+/// A machine that nobody asked.
+pub(super) fn not_looked_at() -> Candidate {
+    Candidate::Silent("it was not asked".to_owned())
+}
+
+// The machine.
+
+/// A client for the machine at an address, which accepts the server with this certificate, or whoever is there.
+pub(super) fn machine(
+    cluster: &Cluster,
+    address: &Address,
+    server: Option<Fingerprint>,
+) -> Result<Client, Error> {
+    let text = format!("https://{address}");
+    let endpoint = Endpoint::parse(&text).map_err(|cause| Error::Address {
+        address: text.clone(),
+        cause,
+    })?;
+    Ok(cluster.client.beside(endpoint, server, LIMITS))
+}
+
+async fn candidate(cluster: &Cluster, address: &Address) -> Result<Candidate, Error> {
+    // A client of its own each time: the certificate changes with the join.
+    let client = machine(cluster, address, None)?;
+    match client.send(server::get()).await {
+        Err(error) => Ok(match error.untrusting() {
+            Some(fingerprint) => Candidate::Untrusting {
+                fingerprint: fingerprint.to_string(),
+            },
+            None => Candidate::Silent(error.to_string()),
+        }),
+        Ok(server) => match open(&client, server).await {
+            Ok(machine) => Ok(Candidate::Open(Box::new(machine))),
+            // It answered a moment ago: while it joins, its daemon starts anew.
+            Err(error) => Ok(Candidate::Silent(error.to_string())),
+        },
+    }
+}
+
+async fn open(client: &Client, server: Server) -> Result<Machine, incus::Error> {
+    let fingerprint = client.cluster().map(|fingerprint| fingerprint.to_string());
+    let operations = client.send(operation::list("default")).await?;
+    let busy = operations.iter().any(|one| {
+        one.progress() == Progress::Running && JOINING.contains(&one.description.as_str())
+    });
+    let key = |name: &str| {
+        server
+            .config
+            .get(name)
+            .filter(|value| !value.is_empty())
+            .cloned()
+    };
+    let machine = Machine {
+        fingerprint: fingerprint.unwrap_or_default(),
+        name: server.environment.server_name.clone(),
+        version: version(&server),
+        clustered: server.environment.server_clustered,
+        busy,
+        cluster_address: key("cluster.https_address"),
+        https_address: key("core.https_address"),
+        ..Machine::default()
+    };
+    // What it holds is of interest only until it is a member.
+    match machine.clustered || busy {
+        true => Ok(machine),
+        false => holdings(client, machine).await,
+    }
+}
+
+async fn holdings(client: &Client, machine: Machine) -> Result<Machine, incus::Error> {
+    let (pools, networks, instances, system) = tokio::try_join!(
+        client.send(storage::pools()),
+        client.send(network::list("default")),
+        client.send(instance::list_everywhere()),
+        system(client),
+    )?;
+    let names = pools.into_iter().map(|pool| pool.name);
+    let names: Vec<String> = names.collect();
+    let volumes = names.iter().map(|pool| client.send(volume::list(pool)));
+    let volumes = try_join_all(volumes).await?;
+    let paths = names.iter().zip(volumes).flat_map(|(pool, volumes)| {
+        let path = move |volume: volume::Volume| format!("{pool}/{}", volume.name);
+        volumes.into_iter().map(path)
+    });
+    Ok(Machine {
+        system,
+        volumes: paths.collect(),
+        pools: names.iter().cloned().collect(),
+        networks: managed(networks).collect(),
+        instances: instances.into_iter().map(|one| one.name).collect(),
+        ..machine
+    })
+}
+
+async fn system(client: &Client) -> Result<System, incus::Error> {
+    for name in APPLICATIONS {
+        if let Some(application) = client.send(os::application(name)).await? {
+            return Ok(System::IncusOs {
+                initialized: application.initialized,
+            });
+        }
+    }
+    Ok(System::Other)
+}
+
+// The cluster.
+
+/// The cluster as it is now; `None` while no server of one answers.
+///
+/// # Errors
+/// If a server of a cluster answers, and not to the end.
+pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
+    let client = &cluster.of_members().client;
+    let members = match client.send(cluster::members()).await {
+        Ok(members) => members,
+        Err(error) if error.is_no_cluster() || error.untrusting().is_some() => return Ok(None),
+        // Machines that are not installed yet do not answer, and are no cluster.
+        Err(error) if error.is_unreachable() && client.cluster().is_none() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let (servers, seen) = tokio::join!(servers(client, &members), shared(client));
+    let mut seen = seen?;
+    let instances = client.send(instance::list_everywhere()).await?;
+    seen.members = members
+        .iter()
+        .map(|listed| {
+            let mut member = member(listed, servers.get(&listed.server_name));
+            let here = instances
+                .iter()
+                .filter(|one| one.location == listed.server_name);
+            member.instances = here.map(|one| one.name.clone()).collect();
+            member
+        })
+        .collect();
+    seen.fingerprint = client
+        .cluster()
+        .map(|one| one.to_string())
+        .unwrap_or_default();
+    Ok(Some(View {
+        seen,
+        fingerprint: client.cluster(),
+        members: members
+            .into_iter()
+            .map(|one| (one.server_name.clone(), one))
+            .collect(),
+    }))
+}
+
+/// What each member that answers says about itself; a dead one would be waited for.
+async fn servers(client: &Client, members: &[cluster::Member]) -> BTreeMap<String, Server> {
+    let answers = |member: &&cluster::Member| status(&member.status) != Status::Offline;
+    let ask = |member: &cluster::Member| {
+        let name = member.server_name.clone();
+        async move {
+            let server = client.send(server::get().target(&name)).await;
+            Some((name, server.ok()?))
+        }
+    };
+    let asked = members.iter().filter(answers).map(ask);
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+/// Everything that is the cluster's.
+async fn shared(client: &Client) -> Result<Seen, incus::Error> {
+    let (pools, networks, groups, trusted, tokens, own) = tokio::try_join!(
+        client.send(storage::pools()),
+        client.send(network::list("default")),
+        client.send(group::list()),
+        client.send(certificate_store::list()),
+        client.send(token::pending()),
+        client.send(join::get()),
+    )?;
+    let local = pools.iter().filter(|pool| pool.status == "Created");
+    let volumes = local.map(|pool| async move {
+        let volumes = client.send(volume::list(&pool.name)).await?;
+        Ok::<_, incus::Error>(
+            volumes
+                .into_iter()
+                .map(|one| volume_of(&pool.name, one))
+                .collect::<Vec<_>>(),
+        )
+    });
+    let volumes = try_join_all(volumes).await?;
+    Ok(Seen {
+        groups: groups.into_iter().map(|group| group.name).collect(),
+        pools: pools.into_iter().map(pool_of).collect(),
+        networks: managed(networks).collect(),
+        // Those of shared pools are on no member.
+        volumes: volumes
+            .into_iter()
+            .flatten()
+            .filter(|one| !one.member.is_empty())
+            .collect(),
+        trusted: trusted.into_iter().filter_map(trusted_of).collect(),
+        tokens: tokens.into_iter().map(token_of).collect(),
+        member_keys: own.member_config.into_iter().map(key_of).collect(),
+        ..Seen::default()
+    })
+}
+
+fn member(listed: &cluster::Member, server: Option<&Server>) -> Member {
+    let address = listed.url.strip_prefix("https://").unwrap_or(&listed.url);
+    Member {
+        name: listed.server_name.clone(),
+        address: parse_address(address).ok(),
+        status: status(&listed.status),
+        votes: listed
+            .roles
+            .iter()
+            .any(|role| role == "database" || role == "database-leader"),
+        groups: listed.groups.iter().cloned().collect(),
+        config: listed.config.clone(),
+        failure_domain: listed.failure_domain.clone(),
+        server: server.map(|server| MemberServer {
+            version: version(server),
+            incusos: server.environment.os_name == "IncusOS",
+            keeps_logs: server.api_extensions.iter().any(|one| one == KEEPS_LOGS),
+            config: server.config.clone(),
+        }),
+        ..Member::default()
+    }
+}
+
+fn status(word: &str) -> Status {
+    match word {
+        "Evacuated" => Status::Evacuated,
+        "Evacuating" => Status::Evacuating,
+        "Restoring" => Status::Restoring,
+        "Blocked" => Status::Blocked,
+        word if word.eq_ignore_ascii_case("offline") => Status::Offline,
+        _ => Status::Online,
+    }
+}
+
+fn version(server: &Server) -> Version {
+    Version {
+        text: server.environment.server_version.clone(),
+        extensions: server.api_extensions.len(),
+    }
+}
+
+fn managed(networks: Vec<network::Network>) -> impl Iterator<Item = String> {
+    let managed = networks.into_iter().filter(|network| network.managed);
+    managed.map(|network| network.name)
+}
+
+fn pool_of(pool: storage::Pool) -> Pool {
+    Pool {
+        created: pool.status == "Created",
+        name: pool.name,
+        driver: pool.driver,
+        members: pool.locations.into_iter().collect(),
+    }
+}
+
+fn volume_of(pool: &str, volume: volume::Volume) -> Volume {
+    Volume {
+        pool: pool.to_owned(),
+        project: volume.project,
+        name: volume.name,
+        member: volume.location,
+    }
+}
+
+fn trusted_of(one: certificate_store::Trusted) -> Option<Trusted> {
+    let kind = match one.r#type.as_str() {
+        "client" => TrustKind::Client,
+        "server" => TrustKind::Server,
+        "metrics" => TrustKind::Metrics,
+        _ => return None,
+    };
+    Some(Trusted {
+        name: one.name,
+        kind,
+        fingerprint: one.fingerprint,
+    })
+}
+
+fn token_of(pending: token::Pending) -> PendingToken {
+    PendingToken {
+        operation: pending.operation.id,
+        member: pending.server_name,
+    }
+}
+
+fn key_of(key: join::MemberKey) -> MemberKey {
+    MemberKey {
+        entity: key.entity,
+        name: key.name,
+        key: key.key,
+    }
+}

@@ -135,6 +135,11 @@ impl Lab {
         image::import(&self.observer(), &images)
     }
 
+    /// Makes a cluster of the first of its daemons, without pool, network and images.
+    pub fn cluster(&self, members: usize) -> Result<()> {
+        cluster::unite(&self.members[..members])
+    }
+
     /// The name of the lab, unique on the machine.
     pub fn id(&self) -> &str {
         &self.record.id

@@ -1,0 +1,149 @@
+//! Machines that wait to become members, and their operator, who sits beside them and types `tofu`.
+//!
+//! Every scenario of this folder starts here, and asks here whether a cluster is complete and tidy.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use crate::lab::{Incus, Lab, Member};
+use crate::observer::Observer;
+use crate::pair::Pair;
+use crate::scenario::Context;
+use crate::workspace::Workspace;
+
+/// A lab of machines on plain Linux, and the operator's folder.
+pub(crate) struct Site {
+    pub(crate) lab: Lab,
+    pub(crate) workspace: Workspace,
+    pub(crate) operator: Pair,
+}
+
+/// A member as a user declares it: its name, its role, and further attributes.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared<'a>(pub(crate) &'a str, pub(crate) &'a str, pub(crate) &'a str);
+
+impl Site {
+    /// Machines that trust the operator, and nothing else.
+    pub(crate) fn fresh(context: &Context, name: &str, releases: &[Incus]) -> Result<Site> {
+        let site = Site {
+            lab: Lab::up_mixed(name, releases)?,
+            workspace: context.workspace(&format!("joins-{name}"))?,
+            operator: Pair::new(2200)?,
+        };
+        let members = site.lab.members();
+        members
+            .iter()
+            .try_for_each(|member| member.open_to(&site.operator))?;
+        site.enter()
+    }
+
+    /// The first of them a cluster already, made by hand; the others are fresh.
+    pub(crate) fn clustered(
+        context: &Context,
+        name: &str,
+        releases: &[Incus],
+        members: usize,
+    ) -> Result<Site> {
+        let site = Site::fresh(context, name, releases)?;
+        site.lab.cluster(members)?;
+        Ok(site)
+    }
+
+    fn enter(mut self) -> Result<Site> {
+        let operator = self.lab.operator()?.to_owned();
+        self.workspace.inside(&operator);
+        self.workspace
+            .write("client.crt", &self.operator.certificate)?;
+        self.workspace.write("client.key", &self.operator.key)?;
+        Ok(self)
+    }
+
+    pub(crate) fn observer(&self) -> Observer {
+        self.lab.observer()
+    }
+
+    /// Declares these members, reached through these machines.
+    pub(crate) fn declare(&self, through: &[&str], members: &[Declared<'_>]) -> Result<()> {
+        self.declare_beside(through, members, "")
+    }
+
+    /// The same beside other resources.
+    pub(crate) fn declare_beside(
+        &self,
+        through: &[&str],
+        members: &[Declared<'_>],
+        beside: &str,
+    ) -> Result<()> {
+        let endpoint = |name: &&str| Ok(self.lab.member(name)?.https());
+        let endpoints = through.iter().map(endpoint).collect::<Result<Vec<_>>>()?;
+        let mut text =
+            format!("provider \"homelab\" {{\n  endpoints = {endpoints:?}\n{CLIENT}}}\n");
+        for Declared(name, role, more) in members {
+            let address = self.lab.member(name)?.address();
+            let _ = write!(
+                text,
+                "resource \"homelab_cluster_member\" \"{name}\" {{\n  name    = \"{name}\"\n  address = \"{address}\"\n  \
+                 role    = \"{role}\"\n  {more}\n}}\n"
+            );
+        }
+        self.workspace.main(&format!("{text}{beside}"))
+    }
+
+    /// All of these are Online, in the cluster that this one sees, and nothing is left of how they became so.
+    pub(crate) fn expect_members(&self, through: &Member, names: &[&str]) -> Result<()> {
+        let observer = through.observer();
+        let listed = observer.list("/1.0/cluster/members?recursion=1")?;
+        let mut seen: Vec<String> = listed
+            .iter()
+            .map(|member| {
+                format!("{} {}", member["server_name"], member["status"]).replace('"', "")
+            })
+            .collect();
+        seen.sort();
+        let expected: Vec<String> = names.iter().map(|name| format!("{name} Online")).collect();
+        ensure!(seen == expected, "members are {seen:?}, not {expected:?}");
+        expect_tidy(&observer, names)
+    }
+
+    pub(crate) fn down(self) -> Result<()> {
+        self.lab.down()
+    }
+}
+
+/// How the operator shows who he is.
+pub(crate) const CLIENT: &str =
+    "  client_certificate = file(\"client.crt\")\n  client_key         = file(\"client.key\")\n";
+
+/// No certificate but those of the members and of clients, no token, no member that is half there (HO-JOIN-12).
+fn expect_tidy(observer: &Observer, names: &[&str]) -> Result<()> {
+    let certificates = observer.list("/1.0/certificates?recursion=1")?;
+    let servers = certificates.iter().filter(|one| one["type"] == "server");
+    let mut trusted: Vec<&str> = servers.filter_map(|one| one["name"].as_str()).collect();
+    trusted.sort_unstable();
+    ensure!(trusted == names, "servers that are trusted: {trusted:?}");
+    let clients = certificates.iter().filter(|one| one["type"] == "client");
+    ensure!(clients.count() == 1, "clients: {certificates:#?}");
+    let tokens = tokens(observer)?;
+    ensure!(tokens.is_empty(), "tokens are left: {tokens:#?}");
+    let half = query(observer, "SELECT name FROM nodes WHERE state != 0")?;
+    ensure!(half.is_empty(), "members that are half there: {half:#?}");
+    Ok(())
+}
+
+/// The operations that stand for join tokens.
+pub(crate) fn tokens(observer: &Observer) -> Result<Vec<Value>> {
+    let operations = observer.get("/1.0/operations?recursion=1&all-projects=true")?;
+    let by_status = operations.as_object().into_iter().flatten();
+    let all = by_status.flat_map(|(_, operations)| operations.as_array().into_iter().flatten());
+    Ok(all.filter(|one| one["class"] == "token").cloned().collect())
+}
+
+/// The rows of a question to the database of the cluster, which only a member's own socket answers.
+fn query(observer: &Observer, question: &str) -> Result<Vec<Value>> {
+    let body = json!({ "database": "global", "query": question });
+    let mut answer = observer.request("POST", "/internal/sql", Some(&body))?;
+    let rows = answer["metadata"]["results"][0]["rows"].take();
+    Ok(rows.as_array().cloned().unwrap_or_default())
+}

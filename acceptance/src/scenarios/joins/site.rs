@@ -20,9 +20,48 @@ pub(crate) struct Site {
     pub(crate) operator: Pair,
 }
 
-/// A member as a user declares it: its name, its role, and further attributes.
+/// A member as a user declares it.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared<'a>(pub(crate) &'a str, pub(crate) &'a str, pub(crate) &'a str);
+pub(crate) struct Declared {
+    name: String,
+    at: String,
+    role: &'static str,
+    more: String,
+}
+
+impl Declared {
+    /// One that joins.
+    pub(crate) fn join(name: &str) -> Declared {
+        Declared {
+            name: name.to_owned(),
+            at: name.to_owned(),
+            role: "join",
+            more: String::new(),
+        }
+    }
+
+    /// The one that a cluster begins with.
+    pub(crate) fn first(name: &str) -> Declared {
+        Declared {
+            role: "bootstrap",
+            ..Declared::join(name)
+        }
+    }
+
+    /// With the address of this machine.
+    pub(crate) fn at(self, machine: &str) -> Declared {
+        Declared {
+            at: machine.to_owned(),
+            ..self
+        }
+    }
+
+    /// With this attribute too.
+    pub(crate) fn with(mut self, attribute: &str) -> Declared {
+        let _ = writeln!(self.more, "  {attribute}");
+        self
+    }
+}
 
 impl Site {
     /// Machines that trust the operator, and nothing else.
@@ -51,6 +90,17 @@ impl Site {
         Ok(site)
     }
 
+    /// A cluster with pool, network and images, made by hand, that trusts the operator.
+    pub(crate) fn furnished(context: &Context, name: &str, members: usize) -> Result<Site> {
+        let site = Site {
+            lab: Lab::up(name, members)?,
+            workspace: context.workspace(&format!("joins-{name}"))?,
+            operator: Pair::new(2200)?,
+        };
+        site.operator.add_to(&site.observer())?;
+        site.enter()
+    }
+
     fn enter(mut self) -> Result<Site> {
         let operator = self.lab.operator()?.to_owned();
         self.workspace.inside(&operator);
@@ -60,12 +110,13 @@ impl Site {
         Ok(self)
     }
 
+    /// The first machine's view.
     pub(crate) fn observer(&self) -> Observer {
         self.lab.observer()
     }
 
     /// Declares these members, reached through these machines.
-    pub(crate) fn declare(&self, through: &[&str], members: &[Declared<'_>]) -> Result<()> {
+    pub(crate) fn declare(&self, through: &[&str], members: &[Declared]) -> Result<()> {
         self.declare_beside(through, members, "")
     }
 
@@ -73,19 +124,25 @@ impl Site {
     pub(crate) fn declare_beside(
         &self,
         through: &[&str],
-        members: &[Declared<'_>],
+        members: &[Declared],
         beside: &str,
     ) -> Result<()> {
         let endpoint = |name: &&str| Ok(self.lab.member(name)?.https());
         let endpoints = through.iter().map(endpoint).collect::<Result<Vec<_>>>()?;
         let mut text =
             format!("provider \"homelab\" {{\n  endpoints = {endpoints:?}\n{CLIENT}}}\n");
-        for Declared(name, role, more) in members {
-            let address = self.lab.member(name)?.address();
+        for Declared {
+            name,
+            at,
+            role,
+            more,
+        } in members
+        {
+            let address = self.lab.member(at)?.address();
             let _ = write!(
                 text,
                 "resource \"homelab_cluster_member\" \"{name}\" {{\n  name    = \"{name}\"\n  address = \"{address}\"\n  \
-                 role    = \"{role}\"\n  {more}\n}}\n"
+                 role    = \"{role}\"\n{more}}}\n"
             );
         }
         self.workspace.main(&format!("{text}{beside}"))
@@ -117,7 +174,7 @@ pub(crate) const CLIENT: &str =
     "  client_certificate = file(\"client.crt\")\n  client_key         = file(\"client.key\")\n";
 
 /// No certificate but those of the members and of clients, no token, no member that is half there (HO-JOIN-12).
-fn expect_tidy(observer: &Observer, names: &[&str]) -> Result<()> {
+pub(crate) fn expect_tidy(observer: &Observer, names: &[&str]) -> Result<()> {
     let certificates = observer.list("/1.0/certificates?recursion=1")?;
     let servers = certificates.iter().filter(|one| one["type"] == "server");
     let mut trusted: Vec<&str> = servers.filter_map(|one| one["name"].as_str()).collect();
@@ -138,6 +195,11 @@ pub(crate) fn tokens(observer: &Observer) -> Result<Vec<Value>> {
     let by_status = operations.as_object().into_iter().flatten();
     let all = by_status.flat_map(|(_, operations)| operations.as_array().into_iter().flatten());
     Ok(all.filter(|one| one["class"] == "token").cloned().collect())
+}
+
+/// The address of a member's resource.
+pub(crate) fn resource(name: &str) -> String {
+    format!("homelab_cluster_member.{name}")
 }
 
 /// The rows of a question to the database of the cluster, which only a member's own socket answers.

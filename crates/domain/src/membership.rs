@@ -17,6 +17,7 @@ pub mod spec;
 pub mod answer;
 pub mod decide;
 mod join;
+mod leftover;
 pub mod parity;
 pub mod removal;
 pub mod step;

@@ -144,6 +144,7 @@ fn only_client_and_transport_perform_requests() {
         "crates/incus/src",
         "crates/reconcile/src",
         "provider/src",
+        "cli/src",
     ])
     .into_iter()
     .filter(|source| !senders.contains(&source.path.as_str()))
@@ -302,7 +303,7 @@ fn cargo_test_needs_no_root_network_or_incus() {
         "geteuid",
     ];
     let mut found = Vec::new();
-    for source in rust(&["crates", "provider"]) {
+    for source in rust(&["crates", "provider", "cli"]) {
         if source.path.starts_with("crates/domain/tests/tidy") {
             continue;
         }

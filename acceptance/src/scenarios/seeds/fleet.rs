@@ -210,30 +210,30 @@ pub(super) fn faults(context: &Context) -> Result<()> {
     let identity = prepare(context, &workspace)?;
     let identity = fs::read_to_string(identity)?;
     let secret = identity.lines().last().unwrap_or_default();
-    workspace.main(&format!(
+    workspace.main(
         r#"
-resource "homelab_seed" "wrong" {{
-  machine = {{
+resource "homelab_seed" "wrong" {
+  machine = {
     name    = "wrong"
     mac     = "52:54:00:00:00:01"
     role    = "join"
     address = "192.168.1.300"
-  }}
+  }
   break_glass_certificate = file("break-glass.key")
-  wireguard = {{
-    network = {{ cidr = "10.100.0.0/24" }}
+  wireguard = {
+    network = { cidr = "10.100.0.0/24" }
     address = "10.100.0.1"
-    hub     = {{ endpoint = "hub.example.net", public_key = "c2hvcnQ=" }}
-  }}
+    hub     = { endpoint = "hub.example.net", public_key = "c2hvcnQ=" }
+  }
   applications = ["incus", "nextcloud"]
-  update       = {{ check_frequency = "1d" }}
-  extra_files  = {{ kernel = jsonencode({{ consoles = [] }}) }}
-  output       = {{ path = "seeds/", format = "zip" }}
+  update       = { check_frequency = "1d" }
+  extra_files  = { kernel = jsonencode({ consoles = [] }) }
+  output       = { path = "seeds/", format = "zip" }
   # OpenTofu itself would show a secret that is written here.
   encrypt_to   = [element(split("\n", trimspace(file("identity"))), 2)]
-}}
-"#
-    ))?;
+}
+"#,
+    )?;
     let key = fs::read_to_string(workspace.folder().join("break-glass.key"))?;
     let key = key.lines().nth(1).context("a key")?;
     let mut plan = workspace

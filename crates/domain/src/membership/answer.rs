@@ -34,7 +34,6 @@ impl Decision {
             Decision::Do(
                 Step::Distrust { .. }
                 | Step::RevokeToken { .. }
-                | Step::ForgetHalfJoined { .. }
                 | Step::DeleteLeftNetwork { .. }
                 | Step::DeleteLeftPool { .. },
             ) => "joining",

@@ -10,6 +10,7 @@
 
 use super::answer::{Decision, Refusal, Waiting};
 use super::join;
+use super::leftover::outstanding_token;
 use super::observation::{Candidate, Cluster, Member, Observation, Server, Status, System};
 use super::parity;
 use super::spec::{MemberSpec, Role};
@@ -42,12 +43,21 @@ pub const MOST_FAILED_JOINS: u32 = 3;
 /// The observation is of after the last step; the machine was looked at before the cluster.
 pub fn decide(spec: &MemberSpec, observation: &Observation, history: &History) -> Decision {
     let candidate = &observation.candidate;
+    // Until that has ended the machine shows, and is listed as, anything between before and after.
+    if matches!(candidate, Candidate::Open(server) if server.busy) {
+        return Decision::Wait(Waiting::Joining);
+    }
     let Some(cluster) = &observation.cluster else {
         return alone(spec, candidate);
     };
     match cluster.member(&spec.name) {
         Some(member) => listed(spec, cluster, member, candidate),
-        None if spec.role == Role::Bootstrap => unlisted_bootstrap(spec, cluster, candidate),
+        None if spec.role == Role::Bootstrap => match candidate.fingerprint() {
+            Some(seen) if seen == cluster.fingerprint => {
+                join::clustered_but_unlisted(cluster, candidate)
+            }
+            _ => Decision::Refuse(Refusal::SecondBootstrap),
+        },
         None => join::decide(spec, cluster, candidate, history),
     }
 }
@@ -61,9 +71,6 @@ fn alone(spec: &MemberSpec, candidate: &Candidate) -> Decision {
     if server.clustered || spec.role == Role::Join {
         // A clustered machine answers for the cluster as soon as its database does.
         return Decision::Wait(Waiting::Cluster);
-    }
-    if server.busy {
-        return Decision::Wait(Waiting::Joining);
     }
     match server.system {
         // The seed of a bootstrap machine makes the cluster (HO-CLUS-02).
@@ -85,17 +92,6 @@ fn bootstrap(spec: &MemberSpec, server: &Server) -> Decision {
     Decision::Do(Step::Bootstrap {
         name: spec.name.clone(),
     })
-}
-
-fn unlisted_bootstrap(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Decision {
-    if candidate.fingerprint() == Some(&cluster.fingerprint) {
-        return join::clustered_but_unlisted(cluster, candidate);
-    }
-    match open(spec, candidate) {
-        // Its own cluster may be the one that is just being made.
-        Ok(server) if server.busy => Decision::Wait(Waiting::Joining),
-        Ok(_) | Err(_) => Decision::Refuse(Refusal::SecondBootstrap),
-    }
 }
 
 /// The machine, if it lets us in and is the one that is meant.
@@ -126,10 +122,6 @@ fn listed(
     member: &Member,
     candidate: &Candidate,
 ) -> Decision {
-    if matches!(candidate, Candidate::Open(server) if server.busy) {
-        // A joiner is listed, and shows its own certificate, until its join has ended.
-        return Decision::Wait(Waiting::Joining);
-    }
     if let Some(refusal) = impostor(spec, cluster, member, candidate) {
         return Decision::Refuse(refusal);
     }
@@ -143,7 +135,7 @@ fn listed(
         }
     }
     // A token that is left over from a join that was cut off would let in somebody else (HO-JOIN-23).
-    if let Some(step) = join::outstanding_token(spec, cluster) {
+    if let Some(step) = outstanding_token(spec, cluster) {
         return Decision::Do(step);
     }
     if member.server.is_none() {
@@ -169,7 +161,7 @@ fn impostor(
     if let Some(listed) = member
         .address
         .as_ref()
-        .filter(|listed| **listed != spec.address)
+        .filter(|listed| listed.contradicts(&spec.address))
     {
         return Some(Refusal::Address {
             listed: listed.clone(),

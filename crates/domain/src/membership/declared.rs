@@ -4,12 +4,14 @@
 //! is known. Unknown values are left alone: the same checks run again when they are known.
 
 mod address;
+mod identity;
 mod settings;
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::certificate::{self, Certificate};
 use super::spec::{MemberSpec, OnDestroy, Role, State, Storage};
+use crate::duration;
 use crate::given::Given;
 use crate::issue::{Issue, attribute};
 use crate::name;
@@ -82,6 +84,18 @@ pub struct DeclaredTimeouts {
     pub delete: Given<String>,
 }
 
+/// How long may be waited: what is declared, or the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadlines {
+    /// For a machine to be installed, to answer, and to become a complete member; an hour, because installing it is
+    /// part of that.
+    pub create: Duration,
+    /// For a member to be as declared again; half an hour, because evacuations take their time.
+    pub update: Duration,
+    /// For a member to be emptied and removed; half an hour.
+    pub delete: Duration,
+}
+
 /// Why a declaration is not a spec yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotASpec {
@@ -119,19 +133,33 @@ impl Declared {
         }
     }
 
+    /// How long may be waited, as far as it is known; else the defaults.
+    pub fn deadlines(&self) -> Deadlines {
+        let read = |given: &Given<String>, default: u64| {
+            let declared = given.known().and_then(|text| duration::parse(text).ok());
+            declared.unwrap_or(Duration::from_secs(default))
+        };
+        Deadlines {
+            create: read(&self.timeouts.create, 60 * 60),
+            update: read(&self.timeouts.update, 30 * 60),
+            delete: read(&self.timeouts.delete, 30 * 60),
+        }
+    }
+
     /// Reads every part, so that no issue hides another; a part that is not known gives `None` and no issue.
     fn read(&self) -> (Option<MemberSpec>, Vec<Issue>) {
         let mut issues = Vec::new();
         let name = read_name(&self.name, &mut issues);
         let address = address::read(&self.address, &mut issues);
         let role = read_word(&self.role, "role", &ROLES, &mut issues);
-        let server_fingerprint = read_fingerprint(&self.server_fingerprint, &mut issues);
+        let server_fingerprint = identity::read_fingerprint(&self.server_fingerprint, &mut issues);
         let groups = settings::read_groups(&self.groups, &mut issues);
         let config = settings::read_config(&self.config, &mut issues);
         let failure_domain = settings::read_failure_domain(&self.failure_domain, &mut issues);
         let state = read_word(&self.state, "state", &STATES, &mut issues);
         let storage = settings::read_storage(&self.storage, &mut issues);
-        let metrics_certificate = read_certificate(&self.metrics_certificate, &mut issues);
+        let metrics_certificate =
+            identity::read_certificate(&self.metrics_certificate, &mut issues);
         settings::check_timeouts(&self.timeouts, &mut issues);
         let spec = || {
             Some(MemberSpec {
@@ -191,50 +219,6 @@ fn read_word<T: Copy>(
             ));
         }
         known.map(|(_, meaning)| *meaning)
-    })
-}
-
-fn read_fingerprint(given: &Given<String>, issues: &mut Vec<Issue>) -> Optional<String> {
-    optional(given, |text| {
-        let digits: String = text.chars().filter(|one| *one != ':').collect();
-        let is_one = digits.len() == 64 && digits.chars().all(|one| one.is_ascii_hexdigit());
-        if !is_one {
-            issues.push(Issue::new(
-                attribute("server_fingerprint"),
-                "The fingerprint of a machine is not valid",
-                format!(
-                    "It has {} characters. Expected the SHA-256 of the certificate that the machine shows before it \
-                     joins: 64 hexadecimal digits, with or without colons between the bytes.",
-                    text.chars().count()
-                ),
-            ));
-        }
-        is_one.then(|| digits.to_lowercase())
-    })
-}
-
-fn read_certificate(given: &Given<String>, issues: &mut Vec<Issue>) -> Optional<Certificate> {
-    optional(given, |text| {
-        let refuse = |error: certificate::Error| {
-            let remedy = match error {
-                certificate::Error::PrivateKey => {
-                    " Remove the key from it: it belongs to whoever reads the metrics, and should not be in a \
-                     configuration at all."
-                }
-                _ => "",
-            };
-            Issue::new(
-                attribute("metrics_certificate"),
-                "The metrics certificate of a member is not valid",
-                format!(
-                    "The text {error}. Expected one public certificate in PEM form, such as \
-                     homelab_seed.NAME.metrics_certificate.{remedy}"
-                ),
-            )
-        };
-        Certificate::parse(text)
-            .map_err(|error| issues.push(refuse(error)))
-            .ok()
     })
 }
 

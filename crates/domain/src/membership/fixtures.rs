@@ -230,3 +230,65 @@ pub(super) fn said_after(
         Decision::Done { missing } => format!("{word}, without {}", missing.join(", ")),
     }
 }
+
+pub(super) fn check_joins(table: Vec<(&str, MemberSpec, Observation, &str)>) {
+    for (case, spec, observation, expected) in table {
+        let said = said(&spec, &observation);
+        assert!(said.starts_with(expected), "{case}: {said}");
+    }
+}
+
+pub(super) fn bootstrap() -> MemberSpec {
+    with(|spec| spec.role = Role::Bootstrap)
+}
+
+/// No cluster anywhere.
+pub(super) fn alone(change: impl FnOnce(&mut Server)) -> Observation {
+    Observation {
+        cluster: None,
+        ..machine(change)
+    }
+}
+
+pub(super) fn seen(candidate: Candidate) -> Observation {
+    Observation {
+        candidate,
+        ..before()
+    }
+}
+
+pub(super) fn silent() -> Candidate {
+    Candidate::Silent("no route to host".to_owned())
+}
+
+pub(super) fn untrusting(fingerprint: &str) -> Candidate {
+    Candidate::Untrusting {
+        fingerprint: fingerprint.to_owned(),
+    }
+}
+
+pub(super) fn cluster(change: impl FnOnce(&mut Cluster)) -> Observation {
+    changed(before(), change)
+}
+
+pub(super) fn server_version(text: &str, extensions: usize) -> Version {
+    Version {
+        text: text.to_owned(),
+        extensions,
+    }
+}
+
+pub(super) fn server_certificate(name: &str, fingerprint: &str) -> Trusted {
+    Trusted {
+        name: name.to_owned(),
+        kind: TrustKind::Server,
+        fingerprint: fingerprint.to_owned(),
+    }
+}
+
+pub(super) fn token(member: &str) -> PendingToken {
+    PendingToken {
+        operation: format!("token-of-{member}"),
+        member: member.to_owned(),
+    }
+}

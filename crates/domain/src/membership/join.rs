@@ -4,11 +4,12 @@
 
 use super::answer::{Decision, Refusal, Waiting};
 use super::decide::{History, MOST_FAILED_JOINS, open};
+use super::leftover::{leftover, outstanding_token};
 use super::observation::{
-    Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind, listens_everywhere,
+    Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind,
 };
 use super::spec::{MemberSpec, Storage};
-use super::step::{AddressKey, Join, MemberSetting, Step};
+use super::step::{Join, MemberSetting, Step};
 
 pub(super) fn decide(
     spec: &MemberSpec,
@@ -16,6 +17,10 @@ pub(super) fn decide(
     candidate: &Candidate,
     history: &History,
 ) -> Decision {
+    // Whatever is waited for below may take hours, and whoever has the token could use it meanwhile (HO-JOIN-23).
+    if let Some(step) = outstanding_token(spec, cluster) {
+        return Decision::Do(step);
+    }
     if candidate.fingerprint() == Some(&cluster.fingerprint) {
         return clustered_but_unlisted(cluster, candidate);
     }
@@ -23,29 +28,24 @@ pub(super) fn decide(
         Ok(server) => server,
         Err(decision) => return decision,
     };
-    if server.busy {
-        return Decision::Wait(Waiting::Joining);
-    }
     if let Some(decision) = unfit(spec, cluster, server, history) {
         return decision;
     }
-    let step = leftover(spec, cluster, server)
-        .unwrap_or_else(|| Step::Join(Box::new(join(spec, cluster, server))));
-    match step {
-        Step::Join(_) if history.failed_joins >= MOST_FAILED_JOINS => {
-            Decision::Refuse(Refusal::JoinFails {
-                times: history.failed_joins,
-                last: history.last_failure.clone(),
-            })
-        }
-        step => Decision::Do(step),
+    if let Some(step) = leftover(spec, cluster, server) {
+        return Decision::Do(step);
     }
+    if history.failed_joins >= MOST_FAILED_JOINS {
+        return Decision::Refuse(Refusal::JoinFails {
+            times: history.failed_joins,
+            last: history.last_failure.clone(),
+        });
+    }
+    Decision::Do(Step::Join(Box::new(join(spec, cluster, server))))
 }
 
-/// It shows the cluster's certificate: it is about to be listed, or it was removed and never told.
+/// It shows the cluster's certificate: it is another member, or was removed and never told.
 pub(super) fn clustered_but_unlisted(cluster: &Cluster, candidate: &Candidate) -> Decision {
     match candidate {
-        Candidate::Open(server) if server.busy => Decision::Wait(Waiting::Joining),
         Candidate::Open(server) if cluster.member(&server.name).is_some() => {
             Decision::Refuse(Refusal::OtherMember {
                 seen: server.name.clone(),
@@ -53,17 +53,6 @@ pub(super) fn clustered_but_unlisted(cluster: &Cluster, candidate: &Candidate) -
         }
         _ => Decision::Refuse(Refusal::RemovedAlive),
     }
-}
-
-/// A join token for this name that nobody should have any more.
-pub(super) fn outstanding_token(spec: &MemberSpec, cluster: &Cluster) -> Option<Step> {
-    let token = cluster
-        .tokens
-        .iter()
-        .find(|token| token.member == spec.name)?;
-    Some(Step::RevokeToken {
-        operation: token.operation.clone(),
-    })
 }
 
 /// Why it does not join, now or ever.
@@ -179,60 +168,6 @@ fn holdings(cluster: &Cluster, server: &Server, history: &History) -> Vec<String
 /// keeps it.
 fn has_tried(server: &Server, history: &History) -> bool {
     history.failed_joins > 0 || server.cluster_address.is_some()
-}
-
-/// The next thing that stands in the way of a join, and is ours to take away or to set (HO-JOIN-12).
-fn leftover(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Option<Step> {
-    let stray = cluster.trusted.iter().find(|one| {
-        let of_a_member = cluster.member(&one.name).is_some();
-        let of_this = one.name == spec.name || one.fingerprint == server.fingerprint;
-        one.kind == TrustKind::Server && of_this && !of_a_member
-    });
-    if let Some(stray) = stray {
-        return Some(Step::Distrust {
-            fingerprint: stray.fingerprint.clone(),
-        });
-    }
-    if cluster.half_joined.contains(&spec.name) {
-        return Some(Step::ForgetHalfJoined {
-            name: spec.name.clone(),
-        });
-    }
-    if let Some(network) = server.networks.first() {
-        return Some(Step::DeleteLeftNetwork {
-            network: network.clone(),
-        });
-    }
-    if let Some(pool) = server.pools.first() {
-        return Some(Step::DeleteLeftPool { pool: pool.clone() });
-    }
-    address(spec, server).or_else(|| outstanding_token(spec, cluster))
-}
-
-/// Where it has to listen before it may join.
-fn address(spec: &MemberSpec, server: &Server) -> Option<Step> {
-    let declared = spec.address.to_string();
-    let set = |key| {
-        Some(Step::SetAddress {
-            key,
-            address: spec.address.clone(),
-        })
-    };
-    if server
-        .cluster_address
-        .as_ref()
-        .is_some_and(|address| *address != declared)
-    {
-        return set(AddressKey::Cluster);
-    }
-    let wide = server
-        .https_address
-        .as_deref()
-        .is_some_and(listens_everywhere);
-    if wide && server.version.joins_only_from_one_address() {
-        return set(AddressKey::Core);
-    }
-    None
 }
 
 fn join(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Join {

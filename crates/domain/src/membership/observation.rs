@@ -8,6 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::spec::Address;
 
+mod candidate;
+
+pub use candidate::{Candidate, Server, System};
+
 /// What is seen at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
@@ -24,9 +28,6 @@ pub struct Cluster {
     pub fingerprint: String,
     /// Its members.
     pub members: Vec<Member>,
-    /// Names of members whose join never ended. Incus does not list them: it is learnt from a join that is refused
-    /// because the name is taken although no member has it.
-    pub half_joined: BTreeSet<String>,
     /// The groups of members.
     pub groups: BTreeSet<String>,
     /// The storage pools.
@@ -206,73 +207,6 @@ pub struct MemberKey {
     pub name: String,
     /// The key.
     pub key: String,
-}
-
-/// The machine at the declared address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Candidate {
-    /// It does not answer; this is why.
-    Silent(String),
-    /// It does not know us: nothing is seen but its certificate.
-    Untrusting {
-        /// SHA-256 of the certificate that it shows.
-        fingerprint: String,
-    },
-    /// It lets us in.
-    Open(Box<Server>),
-}
-
-impl Candidate {
-    /// The certificate that it shows, if it answers.
-    pub fn fingerprint(&self) -> Option<&str> {
-        match self {
-            Candidate::Silent(_) => None,
-            Candidate::Untrusting { fingerprint } => Some(fingerprint),
-            Candidate::Open(server) => Some(&server.fingerprint),
-        }
-    }
-}
-
-/// A server that is looked at by itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Server {
-    /// SHA-256 of the certificate that it shows: its own, or the cluster's once it is in one.
-    pub fingerprint: String,
-    /// Its name: in a cluster the member's, else the host's.
-    pub name: String,
-    /// The version of Incus.
-    pub version: Version,
-    /// What it runs on.
-    pub system: System,
-    /// Whether it is in a cluster.
-    pub clustered: bool,
-    /// Whether it is about to make or join one: such an operation runs on it.
-    pub busy: bool,
-    /// `cluster.https_address`; set outside of a cluster only by a join or an attempt at one, or on purpose.
-    pub cluster_address: Option<String>,
-    /// `core.https_address`.
-    pub https_address: Option<String>,
-    /// Its storage pools.
-    pub pools: BTreeSet<String>,
-    /// Its managed networks.
-    pub networks: BTreeSet<String>,
-    /// Its custom volumes, as `pool/name`.
-    pub volumes: BTreeSet<String>,
-    /// Its instances.
-    pub instances: BTreeSet<String>,
-}
-
-/// What a server runs on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum System {
-    /// A Linux that was there already.
-    #[default]
-    Other,
-    /// IncusOS.
-    IncusOs {
-        /// Whether its seed has been applied to the end (HO-JOIN-07).
-        initialized: bool,
-    },
 }
 
 impl Cluster {

@@ -9,90 +9,12 @@ use super::observation::{Candidate, Cluster, Member, Observation, Status};
 use super::spec::{MemberSpec, OnDestroy, daemon_key};
 use super::step::Step;
 use super::{Voter, fault_tolerance};
-use super::{join, parity};
 
-/// What to do next to remove a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Removal {
-    /// Nothing can be done yet; observe again later.
-    Wait(Waiting),
-    /// Do this, and observe again.
-    Do(Step),
-    /// It stays.
-    Refuse(Refusal),
-    /// It is no member, or is not to be asked for any more.
-    Gone {
-        /// What a careful operator has to know.
-        warnings: Vec<Warning>,
-    },
-}
+mod answer;
 
-/// What is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Waiting {
-    /// Nobody answers for the cluster.
-    #[error("no member of the cluster answers")]
-    Cluster,
-    /// An evacuation or a restore is going on.
-    #[error("the member is being evacuated or restored")]
-    Moving,
-}
-
-/// What stays true after a removal. Each is a sentence without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Warning {
-    /// The last member cannot leave.
-    #[error(
-        "{name} is the last member and cannot leave: a cluster of one member remains, with everything on it. To end it, install the machine anew"
-    )]
-    LastMember {
-        /// Which.
-        name: String,
-    },
-    /// It was never told, and lives.
-    #[error(
-        "{name} was removed by force and still runs: its instances go on, and it can read and write the cluster's database. Switch it off, and reset it before it is used again"
-    )]
-    Alive {
-        /// Which.
-        name: String,
-    },
-}
-
-/// Why a member stays. Each is a sentence without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// The acting agent is on it.
-    #[error(
-        "the agent that acts runs on it: name another machine as the primary of the agent app first"
-    )]
-    Primary,
-    /// Instances are on it.
-    #[error("it hosts {}: move or delete them, or apply on_destroy = {{ evacuate = true }} first", .0.join(", "))]
-    Instances(Vec<String>),
-    /// It was evacuated, and these could not be moved.
-    #[error("it was evacuated, and {} could not be moved off it: move or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
-    Stuck(Vec<String>),
-    /// Custom volumes are on it that are not the daemon's.
-    #[error("it has the custom volumes {}: move or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
-    Volumes(Vec<String>),
-    /// It has the only copy of images.
-    #[error("it alone has the images {}: copy or delete them, or apply on_destroy.force = true first, which loses them", .0.join(", "))]
-    Images(Vec<String>),
-    /// Its daemon uses volumes until it is restarted.
-    #[error("its daemon still uses the custom volumes {}: restart Incus on it, or apply on_destroy.force = true first", .0.join(", "))]
-    Busy(Vec<String>),
-    /// It does not answer, so it cannot be emptied or told.
-    #[error(
-        "it does not answer: bring it back, or apply on_destroy.force = true first; then what is on it is lost to the cluster, and it must be reset before it is started again"
-    )]
-    Dead,
-    /// Without it too few of those that vote would be left.
-    #[error(
-        "it does not answer, and without it the others that vote could not decide: bring another member back first"
-    )]
-    Quorum,
-}
+use super::leftover::outstanding_token;
+use super::parity;
+pub use answer::{Refusal, Removal, Waiting, Warning};
 
 /// Chooses the next step of a removal (HO-CLUS-08). `applied` is what was last applied, not what is declared now.
 ///
@@ -119,6 +41,9 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
     match member.status {
         Status::Evacuating | Status::Restoring => Removal::Wait(Waiting::Moving),
         Status::Offline => dead(cluster, member, applied),
+        Status::Blocked if member.server.is_none() => dead(cluster, member, applied),
+        // What is its own can be told from the rest only by its configuration.
+        _ if member.server.is_none() => Removal::Wait(Waiting::Unanswered),
         Status::Online | Status::Evacuated | Status::Blocked => {
             alive(spec, cluster, member, applied)
         }
@@ -127,10 +52,10 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
 
 /// It is not listed any more: what is left of it elsewhere.
 fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal {
-    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
+    if let Some(step) = outstanding_token(spec, cluster) {
         return Removal::Do(step);
     }
-    if let Some(step) = join::outstanding_token(spec, cluster) {
+    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
         return Removal::Do(step);
     }
     let lives = candidate.fingerprint() == Some(&cluster.fingerprint);
@@ -187,6 +112,15 @@ fn voter(member: &Member) -> Voter {
 
 fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
     let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
+    let (ours, foreign) = volumes(spec, cluster, member);
+    let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
+    let images =
+        (!member.sole_images.is_empty()).then(|| Refusal::Images(names(&member.sole_images)));
+    let lost = foreign.or(images);
+    // Before anything is moved: it would be moved in vain.
+    if let Some(refusal) = lost.clone().filter(|_| !applied.force) {
+        return Removal::Refuse(refusal);
+    }
     if !member.instances.is_empty() {
         let evacuated = member.status == Status::Evacuated;
         return match (evacuated, applied.evacuate, applied.force) {
@@ -198,15 +132,8 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
             (false, false, false) => Removal::Refuse(Refusal::Instances(names(&member.instances))),
         };
     }
-    let (ours, foreign) = volumes(spec, cluster, member);
-    let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
-    let images =
-        (!member.sole_images.is_empty()).then(|| Refusal::Images(names(&member.sole_images)));
-    if let Some(refusal) = foreign.or(images) {
-        return match applied.force {
-            true => remove(member, true),
-            false => Removal::Refuse(refusal),
-        };
+    if lost.is_some() {
+        return remove(member, true);
     }
     if let Some(step) = unset_keys(member, &ours) {
         return Removal::Do(step);

@@ -5,6 +5,7 @@
 //! observed. Not here: deadlines; whoever waits keeps them.
 
 use core::fmt;
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::certificate::Certificate;
@@ -89,6 +90,14 @@ pub struct Address {
     pub host: String,
     /// The port.
     pub port: u16,
+}
+
+impl Address {
+    /// Whether the two cannot be the same place. A name may stand for any address.
+    pub fn contradicts(&self, other: &Address) -> bool {
+        let is_ip = |address: &Address| address.host.parse::<IpAddr>().is_ok();
+        self.port != other.port || self.host != other.host && is_ip(self) == is_ip(other)
+    }
 }
 
 /// As Incus writes it: an IPv6 address in brackets.

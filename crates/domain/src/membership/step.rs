@@ -34,11 +34,6 @@ pub enum Step {
         /// The operation that stands for it.
         operation: String,
     },
-    /// Make the cluster forget a member whose join never ended.
-    ForgetHalfJoined {
-        /// Its name.
-        name: String,
-    },
     /// Delete a network that a failed join has left on the machine itself.
     DeleteLeftNetwork {
         /// Its name.
@@ -197,9 +192,6 @@ impl fmt::Display for Step {
                 write!(formatter, "end the trust in certificate {fingerprint}")
             }
             Step::RevokeToken { .. } => write!(formatter, "revoke a join token"),
-            Step::ForgetHalfJoined { name } => {
-                write!(formatter, "forget {name}, whose join never ended")
-            }
             Step::DeleteLeftNetwork { network } => {
                 write!(formatter, "delete network {network} of the joiner")
             }

@@ -2,5 +2,8 @@
 
 mod capacity;
 mod joining;
+mod leftovers;
+mod listed;
+mod refusing;
 mod removing;
 mod repairing;

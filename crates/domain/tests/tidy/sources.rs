@@ -57,7 +57,7 @@ pub(super) fn rust(folders: &[&str]) -> Vec<Source> {
 /// Every manifest of the workspace but the root's.
 pub(super) fn manifests() -> Vec<Source> {
     let mut sources = Vec::new();
-    for folder in ["crates", "provider", "acceptance"] {
+    for folder in ["crates", "provider", "cli", "acceptance"] {
         collect(folder, "Cargo.toml", &mut sources);
     }
     assert!(sources.len() >= 6, "manifests are missing");

@@ -63,6 +63,23 @@ pub struct Join {
     pub member_config: Vec<MemberKey>,
 }
 
+/// Why a join failed, as far as whoever tries again has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The versions differ: it will succeed once they are the same.
+    Version,
+    /// Anything else.
+    Other,
+}
+
+/// Reads the reason for which the operation of a join failed. There is only its text to tell.
+pub fn failure(message: &str) -> Failure {
+    match message.contains("joining server version doesn't match") {
+        true => Failure::Version,
+        false => Failure::Other,
+    }
+}
+
 /// Reads whether the server is in a cluster.
 pub fn get() -> Request<Cluster> {
     let doing = "reading whether the server is in a cluster";
@@ -129,6 +146,17 @@ mod tests {
         assert_eq!(request.doing(), "making a cluster of server m1");
         let body = json!({ "server_name": "m1", "enabled": true });
         assert_eq!(request.body(), &Body::Json(body));
+    }
+
+    /// HO-JOIN-08.
+    #[test]
+    fn versions_that_differ_are_told_from_other_failures() {
+        let differ = "Failed to join cluster: Failed request to add member: The joining server version doesn't match \
+                      (expected 6.0.4 with API count 451)";
+        let source = "Failed to initialize member: Failed to create storage pool \"local\": Source path doesn't exist";
+        for (message, expected) in [(differ, Failure::Version), (source, Failure::Other)] {
+            assert_eq!(failure(message), expected, "{message}");
+        }
     }
 
     /// HO-JOIN-15, HO-JOIN-16, HO-JOIN-17.

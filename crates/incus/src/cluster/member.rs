@@ -45,7 +45,8 @@ impl From<Member> for MemberPut {
     }
 }
 
-/// How a member is removed.
+/// How a member is removed. There is a third way, for joins that never ended (`pending=1`): it removes members that
+/// take part as well (measured), and is not needed, since the next join replaces what such a one has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// It is told, and becomes a server of its own. Refused while something is on it.
@@ -53,8 +54,6 @@ pub enum Removal {
     /// The cluster forgets it and whatever is on it. It is not told: if it lives, it goes on running
     /// everything, and reading and writing the cluster's database.
     Forced,
-    /// What a join left behind that never ended.
-    Pending,
 }
 
 /// What keeps a member from being removed gracefully.
@@ -110,7 +109,6 @@ pub fn remove(name: &str, removal: Removal) -> Request<()> {
     match removal {
         Removal::Graceful => request,
         Removal::Forced => request.query("force", "1"),
-        Removal::Pending => request.query("pending", "1"),
     }
 }
 
@@ -152,10 +150,6 @@ mod tests {
             (
                 remove("m2", Removal::Forced).to_string(),
                 "DELETE /1.0/cluster/members/m2?force=1",
-            ),
-            (
-                remove("m2", Removal::Pending).to_string(),
-                "DELETE /1.0/cluster/members/m2?pending=1",
             ),
         ] {
             assert_eq!(request, printed);

@@ -1,13 +1,13 @@
 //! Attempts: what steps that failed have taught about one member, in memory only.
 //!
-//! Incus shows some things in no list: that a name is taken by a join that never ended, that a daemon still uses a volume,
-//! that an image is nowhere else. A refusal says so once, and the next decision has to know.
+//! Incus shows some things in no list: that a daemon still uses a volume, that an image is nowhere else. A refusal says so once, and the next decision has to know.
 
 use std::collections::BTreeSet;
 
 use domain::membership::decide::History;
 use domain::membership::observation::Cluster as Seen;
 use domain::membership::step::Step;
+use incus::cluster::join;
 use incus::cluster::member::still_has;
 
 use crate::error::Error;
@@ -19,7 +19,6 @@ const DISTURBANCES: u32 = 5;
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
     pub(super) history: History,
-    half_joined: bool,
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
     disturbances: u32,
@@ -28,9 +27,6 @@ pub struct Attempts {
 impl Attempts {
     /// Adds what no list shows.
     pub(super) fn complete(&self, seen: &mut Seen, name: &str) {
-        if self.half_joined && seen.member(name).is_none() {
-            seen.half_joined.insert(name.to_owned());
-        }
         if let Some(member) = seen.members.iter_mut().find(|member| member.name == name) {
             member.busy_volumes = self.busy_volumes.clone();
             member.sole_images = self.sole_images.clone();
@@ -42,7 +38,6 @@ impl Attempts {
         let said = error.told();
         match step {
             Step::Join(_) => self.join_failed(&error, said),
-            Step::ForgetHalfJoined { .. } => self.half_joined = false,
             Step::DeleteVolume { volume, .. } if said.contains("in use") => {
                 self.busy_volumes.insert(volume.clone());
             }
@@ -67,10 +62,7 @@ impl Attempts {
 
     /// HO-JOIN-08: a version that differs is no failed join; it is waited for.
     fn join_failed(&mut self, error: &Error, said: String) {
-        if said.contains("already has a member with name") {
-            self.half_joined = true;
-        }
-        if said.contains("version doesn't match") {
+        if join::failure(&said) == join::Failure::Version {
             return;
         }
         // Where the answer was lost the join may well go on.

@@ -34,13 +34,6 @@ const LIMITS: Limits = Limits {
 /// The extension by which a server can keep its logs in a volume.
 const KEEPS_LOGS: &str = "daemon_storage_logs";
 
-/// What Incus calls the work of becoming a cluster, or a member of one.
-const JOINING: [&str; 3] = [
-    "Creating bootstrap node",
-    "Bootstrapping cluster",
-    "Joining cluster",
-];
-
 /// The applications of IncusOS that are an Incus.
 const APPLICATIONS: [&str; 2] = ["incus", "incus-lts-7.0"];
 
@@ -117,8 +110,10 @@ async fn candidate(cluster: &Cluster, address: &Address) -> Result<Candidate, Er
 async fn open(client: &Client, server: Server) -> Result<Machine, incus::Error> {
     let fingerprint = client.cluster().map(|fingerprint| fingerprint.to_string());
     let operations = client.send(operation::list("default")).await?;
+    // The work of making or joining a cluster is the only one that names the cluster as what it works on.
     let busy = operations.iter().any(|one| {
-        one.progress() == Progress::Running && JOINING.contains(&one.description.as_str())
+        let runs = one.class == "task" && one.progress() == Progress::Running;
+        runs && one.resources.contains_key("cluster")
     });
     let key = |name: &str| {
         server

@@ -202,6 +202,22 @@ fn what_would_be_lost_keeps_the_member() {
             "refuse: it has the custom volumes local/data:",
         ),
         (
+            "a volume beside instances that may be moved",
+            changed(hosts(Status::Online), |cluster| {
+                cluster.volumes.push(volume("local", "default", "data"));
+            }),
+            EVACUATE,
+            "refuse: it has the custom volumes local/data:",
+        ),
+        (
+            "a volume beside instances, of which anything may be done",
+            changed(hosts(Status::Online), |cluster| {
+                cluster.volumes.push(volume("local", "default", "data"));
+            }),
+            BOTH,
+            "do: evacuate b",
+        ),
+        (
             "a volume of that name in a project",
             holds(volume("local", "web", "logs")),
             NOTHING,
@@ -317,6 +333,24 @@ fn a_dead_member_is_removed_only_on_demand_and_with_enough_voters_left() {
             dead(&[0]),
             FORCE,
             "refuse: it does not answer, and without it the others",
+        ),
+        (
+            "cut off, and not offline yet",
+            b(|member| member.server = None),
+            BOTH,
+            "wait: the member does not answer the others",
+        ),
+        (
+            "of a newer version, and cut off",
+            b(|member| (member.server, member.status) = (None, Status::Blocked)),
+            NOTHING,
+            "refuse: it does not answer",
+        ),
+        (
+            "of a newer version",
+            b(|member| member.status = Status::Blocked),
+            NOTHING,
+            "do: set storage.backups_volume",
         ),
         ("it has no vote", no_voter, FORCE, "do: remove b by force"),
         (

@@ -109,7 +109,7 @@ fn the_daemons_volumes_are_made_before_anything_points_at_them() {
         (
             "one is gone",
             spec(),
-            without_one,
+            without_one.clone(),
             &[EVERYTHING[1]],
             "fixing-up: create volume local/images on b",
         ),
@@ -130,7 +130,12 @@ fn the_daemons_volumes_are_made_before_anything_points_at_them() {
         (
             "a key points somewhere else on purpose",
             spec(),
-            set_key(complete(), 1, "storage.images_volume", "fast/images"),
+            set_key(
+                without_one.clone(),
+                1,
+                "storage.images_volume",
+                "fast/images",
+            ),
             &[],
             "joined",
         ),

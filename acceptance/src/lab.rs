@@ -140,6 +140,12 @@ impl Lab {
         cluster::unite(&self.members[..members])
     }
 
+    /// Joins one more of its daemons to the first one's cluster, with as few requests as that takes.
+    pub fn join(&self, member: &Member) -> Result<()> {
+        cluster::join(self.first(), member)?;
+        member.wait_listed(&self.observer(), "Online")
+    }
+
     /// The name of the lab, unique on the machine.
     pub fn id(&self) -> &str {
         &self.record.id

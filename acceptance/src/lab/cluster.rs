@@ -57,7 +57,7 @@ pub(super) fn bootstrap(first: &Member) -> Result<()> {
         .map(drop)
 }
 
-fn join(first: &Member, joiner: &Member) -> Result<()> {
+pub(super) fn join(first: &Member, joiner: &Member) -> Result<()> {
     let observer = first.observer();
     let invitation = observer.request(
         "POST",

@@ -13,7 +13,7 @@ mod site;
 use crate::scenario::{Need, Scenario};
 
 pub(crate) use killed::sweep;
-pub(crate) use site::{Declared, Site};
+pub(crate) use site::{Declared, Site, resource};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {

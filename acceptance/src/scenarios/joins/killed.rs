@@ -9,6 +9,7 @@ use crate::lab::Incus;
 use crate::pair::Pair;
 use crate::proxy::{Counted, Deed, Moment, Proxy, Seen, Trap};
 use crate::scenario::Context;
+use crate::scenarios::Step;
 use crate::workspace::Run;
 
 /// What the members have: a join then ends with a pool, the daemon's volumes and a metrics certificate.
@@ -40,15 +41,25 @@ pub(super) fn chosen(context: &Context) -> Result<()> {
     stage.strike()
 }
 
-/// Kills around every request of a join; says how many there are.
-pub(crate) fn sweep(context: &Context, slug: &str, moment: Moment, deed: Deed) -> Result<usize> {
+/// Kills around every request of a join.
+pub(crate) fn sweep(
+    context: &Context,
+    slug: &str,
+    moment: Moment,
+    deed: Deed,
+) -> Result<Vec<Step>> {
     let stage = Stage::set(context, slug)?;
-    for nth in 1..=stage.requests.len() {
-        stage.kill(moment, Place::Nth(nth), deed)?;
+    let mut steps = Vec::new();
+    for (index, at) in stage.requests.iter().enumerate() {
+        stage.kill(moment, Place::Nth(index + 1), deed)?;
+        let at = at.clone();
+        steps.push(Step {
+            at,
+            imported: false,
+        });
     }
-    let requests = stage.requests.len();
     stage.strike()?;
-    Ok(requests)
+    Ok(steps)
 }
 
 /// A cluster of one and a joiner, with the proxy before both.
@@ -175,8 +186,6 @@ impl Stage {
     fn reset(&self) -> Result<()> {
         let (workspace, observer) = (&self.site.workspace, self.site.observer());
         let joiner = self.site.lab.member("m2")?;
-        joiner.power_off()?;
-        observer.finish("DELETE", "/1.0/cluster/members/m2?force=1", None)?;
         workspace
             .run(&["state", "rm", &resource("m2")])?
             .succeeded()?;
@@ -185,8 +194,7 @@ impl Stage {
         for fingerprint in metrics.filter_map(|one| one["fingerprint"].as_str()) {
             observer.finish("DELETE", &format!("/1.0/certificates/{fingerprint}"), None)?;
         }
-        joiner.reinstall()?;
-        joiner.open_to(&self.site.operator)?;
+        self.site.start_over(joiner)?;
         self.site.expect_members(self.site.lab.first(), &["m1"])
     }
 

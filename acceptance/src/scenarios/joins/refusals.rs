@@ -22,13 +22,16 @@ fn world(site: &Site, machine: &Member) -> Result<Value> {
         // Incus gives roles when it likes to.
         member["roles"] = Value::Null;
     }
+    // In no order.
+    let mut trusted = cluster.list("/1.0/certificates")?;
+    trusted.sort_by_key(Value::to_string);
     Ok(json!({
         "config": part("/1.0")?["config"],
         "cluster": part("/1.0/cluster")?,
         "certificates": part("/1.0/certificates?recursion=1")?,
         "pools": part("/1.0/storage-pools?recursion=1")?,
         "members": members,
-        "trusted": cluster.get("/1.0/certificates")?,
+        "trusted": trusted,
         "tokens": tokens(&cluster)?,
     }))
 }

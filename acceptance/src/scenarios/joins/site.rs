@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::lab::{Incus, Lab, Member};
@@ -164,6 +164,15 @@ impl Site {
         expect_tidy(&observer, names)
     }
 
+    /// A member is installed anew, and the cluster knows nothing of it any more.
+    pub(crate) fn start_over(&self, member: &Member) -> Result<()> {
+        member.power_off()?;
+        let path = format!("/1.0/cluster/members/{}?force=1", member.name());
+        self.observer().finish("DELETE", &path, None)?;
+        member.reinstall()?;
+        member.open_to(&self.operator)
+    }
+
     pub(crate) fn down(self) -> Result<()> {
         self.lab.down()
     }
@@ -189,12 +198,13 @@ pub(crate) fn expect_tidy(observer: &Observer, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The operations that stand for join tokens.
+/// The operations that stand for join tokens that somebody could still use; spent ones are listed for some seconds.
 pub(crate) fn tokens(observer: &Observer) -> Result<Vec<Value>> {
     let operations = observer.get("/1.0/operations?recursion=1&all-projects=true")?;
     let by_status = operations.as_object().into_iter().flatten();
     let all = by_status.flat_map(|(_, operations)| operations.as_array().into_iter().flatten());
-    Ok(all.filter(|one| one["class"] == "token").cloned().collect())
+    let running = all.filter(|one| one["class"] == "token" && one["status_code"] == 103);
+    Ok(running.cloned().collect())
 }
 
 /// The address of a member's resource.
@@ -205,7 +215,8 @@ pub(crate) fn resource(name: &str) -> String {
 /// The rows of a question to the database of the cluster, which only a member's own socket answers.
 fn query(observer: &Observer, question: &str) -> Result<Vec<Value>> {
     let body = json!({ "database": "global", "query": question });
-    let mut answer = observer.request("POST", "/internal/sql", Some(&body))?;
-    let rows = answer["metadata"]["results"][0]["rows"].take();
+    let answer = observer.request("POST", "/internal/sql", Some(&body))?;
+    let rows = answer.pointer("/metadata/Results/0/rows");
+    let rows = rows.with_context(|| format!("no rows for {question}: {answer}"))?;
     Ok(rows.as_array().cloned().unwrap_or_default())
 }

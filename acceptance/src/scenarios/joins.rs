@@ -87,7 +87,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         name: "what_a_member_lacks_is_shown_and_repaired",
         proves: "A pool, the daemon's volumes, groups, a failure domain, keys and a metrics certificate come with an apply; what is broken by hand shows in the plan, and an apply repairs it (HO-CLUS-06, HO-JOIN-18, HO-JOIN-19).",
         group: "joins",
-        needs: &[],
+        needs: &[Need::Incus7],
         seconds: 35,
         run: parity::restored,
     },

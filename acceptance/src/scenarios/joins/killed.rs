@@ -4,7 +4,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::site::{Declared, Site, resource};
+use super::site::{Declared, Site, expect_daemon_volumes, resource};
 use crate::lab::Incus;
 use crate::pair::Pair;
 use crate::proxy::{Counted, Deed, Moment, Proxy, Seen, Trap};
@@ -171,15 +171,7 @@ impl Stage {
         let observer = site.observer();
         let pools = observer.list("/1.0/storage-pools")?;
         ensure!(pools == ["/1.0/storage-pools/local"], "{pools:?}");
-        for volume in ["backups", "images", "logs"] {
-            observer.get(&format!(
-                "/1.0/storage-pools/local/volumes/custom/{volume}?target=m2"
-            ))?;
-            let server = observer.get("/1.0?target=m2")?;
-            let pointed = &server["config"][format!("storage.{volume}_volume")];
-            ensure!(pointed == &format!("local/{volume}"), "{pointed}");
-        }
-        Ok(())
+        expect_daemon_volumes(&observer, site.lab.member("m2")?)
     }
 
     /// The joiner is installed anew, and nobody knows of it.

@@ -1,11 +1,13 @@
 //! Fleets from nothing in one apply: the whole program of a user, but for the seeds.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::site::{CLIENT, Site};
 use crate::lab::Incus;
+use crate::process::wait_until;
 use crate::scenario::Context;
 
 /// Networks and machines are offline; members use the cluster, whose addresses come from the plan itself.
@@ -127,7 +129,11 @@ pub(super) fn five(context: &Context) -> Result<()> {
     site.workspace.destroy()?.succeeded()?.says("last member")?;
     let mut remaining = Vec::new();
     for member in site.lab.members() {
-        if member.observer().get("/1.0/cluster")?["enabled"] == true {
+        // A daemon that was removed starts anew.
+        let observer = member.observer();
+        let answers = || Ok(observer.get("/1.0/cluster").is_ok());
+        wait_until("it answers", Duration::from_secs(20), answers)?;
+        if observer.get("/1.0/cluster")?["enabled"] == true {
             remaining.push(member);
         }
     }

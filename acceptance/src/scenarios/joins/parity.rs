@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::site::{Declared, Site, resource};
+use super::site::{Declared, Site, expect_daemon_volumes, resource};
 use crate::lab::Incus;
 use crate::pair::Pair;
 use crate::scenario::Context;
@@ -13,7 +13,7 @@ const POOL: &str = "storage = { pool = \"local\", driver = \"dir\" }";
 
 /// HO-CLUS-06, HO-JOIN-18, HO-JOIN-19.
 pub(super) fn restored(context: &Context) -> Result<()> {
-    let site = Site::fresh(context, "parity", &[Incus::V6; 2])?;
+    let site = Site::fresh(context, "parity", &[Incus::V7; 2])?;
     site.workspace
         .write("metrics.crt", &Pair::new(2200)?.certificate)?;
     let second = Declared::join("m2")
@@ -65,15 +65,8 @@ fn metrics(site: &Site) -> Result<String> {
 fn expect_whole(site: &Site) -> Result<()> {
     let observer = site.observer();
     metrics(site)?;
-    for member in ["m1", "m2"] {
-        let server = observer.get(&format!("/1.0?target={member}"))?;
-        for volume in ["backups", "images", "logs"] {
-            let path = format!("/1.0/storage-pools/local/volumes/custom/{volume}?target={member}");
-            observer.get(&path)?;
-            let pointed = &server["config"][format!("storage.{volume}_volume")];
-            ensure!(pointed == &format!("local/{volume}"), "{member}: {pointed}");
-        }
-    }
+    let mut members = site.lab.members().iter();
+    members.try_for_each(|member| expect_daemon_volumes(&observer, member))?;
     expect_settings(&member(site)?)
 }
 

@@ -207,6 +207,28 @@ pub(crate) fn tokens(observer: &Observer) -> Result<Vec<Value>> {
     Ok(running.cloned().collect())
 }
 
+/// What every member with a pool named `local` has in it, and the key of its server that says so (HO-CLUS-06). The older
+/// release keeps its logs elsewhere.
+pub(crate) fn expect_daemon_volumes(observer: &Observer, member: &Member) -> Result<()> {
+    let server = observer.get(&format!("/1.0?target={}", member.name()))?;
+    let volumes: &[&str] = match member.incus() {
+        Incus::V6 => &["backups", "images"],
+        Incus::V7 => &["backups", "images", "logs"],
+    };
+    for volume in volumes {
+        let path = format!("/1.0/storage-pools/local/volumes/custom/{volume}");
+        observer.get(&format!("{path}?target={}", member.name()))?;
+        let pointed = &server["config"][format!("storage.{volume}_volume")];
+        ensure!(
+            pointed == &format!("local/{volume}"),
+            "{} of {} is {pointed}",
+            volume,
+            member.name()
+        );
+    }
+    Ok(())
+}
+
 /// The address of a member's resource.
 pub(crate) fn resource(name: &str) -> String {
     format!("homelab_cluster_member.{name}")

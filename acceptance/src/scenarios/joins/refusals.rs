@@ -80,7 +80,7 @@ pub(super) fn all(context: &Context) -> Result<()> {
             "server_fingerprint",
         ],
     )?;
-    site.refuses(Declared::first("m3"), "m3", &["there is a cluster already"])?;
+    site.refuses(Declared::first("m3"), "m3", &["There is a cluster already"])?;
 
     let pool = json!({ "name": "mine", "driver": "dir" });
     let observer = fresh.observer();

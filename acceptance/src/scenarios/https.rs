@@ -171,7 +171,7 @@ fn wrong_certificates(
         .failed()?
         .says("without its private key")?
         .says("client_key")?;
-    write(&pair, workspace)
+    write(pair, workspace)
 }
 
 /// By a remote of the user's own Incus client, by variables, and what the data source says on the way.

@@ -19,8 +19,9 @@ fn world(site: &Site, machine: &Member) -> Result<Value> {
     let part = |path: &str| observer.get(path);
     let mut members = cluster.get("/1.0/cluster/members?recursion=1")?;
     for member in members.as_array_mut().into_iter().flatten() {
-        // Incus gives roles when it likes to.
+        // These change by themselves.
         member["roles"] = Value::Null;
+        member["message"] = Value::Null;
     }
     // In no order.
     let mut trusted = cluster.list("/1.0/certificates")?;
@@ -29,7 +30,7 @@ fn world(site: &Site, machine: &Member) -> Result<Value> {
         "config": part("/1.0")?["config"],
         "cluster": part("/1.0/cluster")?,
         "certificates": part("/1.0/certificates?recursion=1")?,
-        "pools": part("/1.0/storage-pools?recursion=1")?,
+        "pools": observer.list("/1.0/storage-pools?recursion=1")?,
         "members": members,
         "trusted": trusted,
         "tokens": tokens(&cluster)?,

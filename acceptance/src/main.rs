@@ -21,7 +21,7 @@ const USAGE: &str = "usage:
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
   acceptance test                                 all checks, unit tests and scenarios, with one count
   acceptance demo                                 examples/quickstart, step by step
-  acceptance soak [create|roll|scale|destroy|join]...
+  acceptance soak [create|roll|scale|destroy|join|join-newer]...
                                                   kill the provider around every request
   acceptance bench                                ratios to peers, in one run
 ";

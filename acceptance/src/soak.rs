@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::interrupt;
-use crate::lab;
+use crate::lab::{self, Incus};
 use crate::proxy::{Counted, Deed, Moment};
 use crate::scenario::Context;
 use crate::scenarios::{self, Act, joins};
@@ -25,8 +25,8 @@ const SIDE_BY_SIDE: usize = 3;
 enum What {
     /// An act upon an app.
     App(Act),
-    /// A machine that joins.
-    Join,
+    /// A machine that joins, with this release.
+    Join(Incus),
 }
 
 /// Runs all sweeps, or those of the named acts.
@@ -39,13 +39,14 @@ pub fn run(names: &[&str]) -> Result<u8> {
         ("roll", What::App(Act::Roll)),
         ("scale", What::App(Act::Scale)),
         ("destroy", What::App(Act::Destroy)),
-        ("join", What::Join),
+        ("join", What::Join(Incus::V6)),
+        ("join-newer", What::Join(Incus::V7)),
     ] {
         if names.is_empty() || names.contains(&name) {
             // A join starts over with a machine that is installed anew, which takes too long for its reads.
             let counted = match act {
                 What::App(_) => Counted::All,
-                What::Join => Counted::Mutating,
+                What::Join(_) => Counted::Mutating,
             };
             let everything =
                 [Moment::Before, Moment::After].map(|moment| (moment, counted, Deed::KillClient));
@@ -60,7 +61,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     }
     if sweeps.is_empty() {
         bail!(
-            "nothing to do: {} is none of create, roll, scale, destroy, join",
+            "nothing to do: {} is none of create, roll, scale, destroy, join, join-newer",
             names.join(" ")
         );
     }
@@ -111,7 +112,7 @@ fn sweep(context: &Context, name: &str, what: What, how: (Moment, Counted, Deed)
     );
     let swept = match what {
         What::App(act) => scenarios::sweep(context, &slug, act, counted, moment, deed),
-        What::Join => joins::sweep(context, &slug, moment, deed),
+        What::Join(incus) => joins::sweep(context, &slug, incus, moment, deed),
     };
     match swept {
         Ok(steps) => {

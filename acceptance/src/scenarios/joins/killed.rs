@@ -34,7 +34,7 @@ const CHOSEN: [(Moment, Place); 4] = [
 
 /// HO-JOIN-12, HO-JOIN-19.
 pub(super) fn chosen(context: &Context) -> Result<()> {
-    let stage = Stage::set(context, "killed")?;
+    let stage = Stage::set(context, "killed", Incus::V6)?;
     for (moment, place) in CHOSEN {
         stage.kill(moment, place, Deed::KillClient)?;
     }
@@ -45,10 +45,11 @@ pub(super) fn chosen(context: &Context) -> Result<()> {
 pub(crate) fn sweep(
     context: &Context,
     slug: &str,
+    incus: Incus,
     moment: Moment,
     deed: Deed,
 ) -> Result<Vec<Step>> {
-    let stage = Stage::set(context, slug)?;
+    let stage = Stage::set(context, slug, incus)?;
     let mut steps = Vec::new();
     for (index, at) in stage.requests.iter().enumerate() {
         stage.kill(moment, Place::Nth(index + 1), deed)?;
@@ -72,8 +73,8 @@ struct Stage {
 }
 
 impl Stage {
-    fn set(context: &Context, slug: &str) -> Result<Stage> {
-        let site = Site::clustered(context, slug, &[Incus::V6; 2], 1)?;
+    fn set(context: &Context, slug: &str, incus: Incus) -> Result<Stage> {
+        let site = Site::clustered(context, slug, &[incus; 2], 1)?;
         let members: Vec<_> = site.lab.members().iter().collect();
         members
             .iter()

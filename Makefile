@@ -47,11 +47,11 @@ test: prerequisites
 demo: prerequisites
 	@$(ACCEPTANCE) demo
 
-# Kills the provider before and after every request of create, roll, scale and destroy. Takes long.
+# Kills the provider before and after every request of create, roll, scale and destroy, and of a join. Takes long.
 soak: prerequisites
 	@$(ACCEPTANCE) soak
 
-# Start-up, plan and rollout, each as a ratio to a peer measured in the same run.
+# Start-up, plan, rollout and join, each as a ratio to a peer measured in the same run.
 bench: prerequisites
 	@$(ACCEPTANCE) bench
 

@@ -1,9 +1,10 @@
-//! Start-up, plan and rollout, each as a ratio to something measured in the same run.
+//! Start-up, plan, rollout and join, each as a ratio to something measured in the same run.
 //!
 //! Absolute times depend on the machine, so they are printed only beside their peer: OpenTofu's own built-in resources,
 //! or the same steps by raw API. Two figures of another provider cannot be measured here and are constants.
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
 
+mod join;
 mod media;
 mod plan;
 mod rollout;
@@ -30,6 +31,7 @@ pub fn run() -> Result<()> {
     size::run(&context)?;
     seeds::run()?;
     media::run(&context)?;
+    join::run(&context)?;
     let lab = Lab::up("bench", 1)?;
     rollout::run(&context, &lab)?;
     plan::run(&context, &lab)?;

@@ -12,10 +12,12 @@
 
 mod cluster;
 mod enter;
+mod exchange;
 pub mod guard;
 mod image;
 mod member;
 mod network;
+mod open;
 mod peer;
 mod record;
 mod teardown;
@@ -31,11 +33,12 @@ use anyhow::{Context, Result, ensure};
 use crate::observer::Observer;
 use crate::process::Missing;
 
+pub use exchange::Exchange;
 pub use image::{BROKEN, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;
-pub use tunnel::{Exchange, Keypair, Tunnel};
+pub use tunnel::{Keypair, Tunnel};
 pub use version::Incus;
 
 /// The pool on every member; it is also the provider's default.
@@ -64,39 +67,43 @@ impl Lab {
 
     /// The same with this release.
     pub fn up_with(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
-        Lab::make(slug, members, incus, |lab| lab.furnish(members))
+        Lab::make(slug, &vec![incus; members], |lab| lab.furnish(members))
     }
 
     /// The same with a stranger beside it: on the network of the lab, and a cluster of its own. It is the last of the
     /// members.
     pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
-        Lab::make(slug, members + 1, Incus::chosen()?, |lab| {
-            lab.furnish(members)
-        })
+        let daemons = vec![Incus::chosen()?; members + 1];
+        Lab::make(slug, &daemons, |lab| lab.furnish(members))
     }
 
     /// Fresh daemons and nothing else: no cluster, no pool, no network, no image.
     pub fn up_bare(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
-        Lab::make(slug, members, incus, |_| Ok(()))
+        Lab::up_mixed(slug, &vec![incus; members])
+    }
+
+    /// The same with a release for each.
+    pub fn up_mixed(slug: &str, members: &[Incus]) -> Result<Lab> {
+        Lab::make(slug, members, |_| Ok(()))
     }
 
     fn make(
         slug: &str,
-        daemons: usize,
-        incus: Incus,
+        daemons: &[Incus],
         furnish: impl FnOnce(&Lab) -> Result<()>,
     ) -> Result<Lab> {
         ensure!(
-            (1..=6).contains(&daemons),
-            "a lab has one to six daemons, not {daemons}"
+            (1..=6).contains(&daemons.len()),
+            "a lab has one to six daemons, not {}",
+            daemons.len()
         );
         check_machine()?;
-        incus.check()?;
-        let record = Record::create(slug, daemons, incus)?;
-        let place = |place: &record::Place| Member::new(place.clone(), incus);
+        daemons.iter().try_for_each(|incus| incus.check())?;
+        let record = Record::create(slug, daemons)?;
+        let members = record.members.iter().cloned().map(Member::new);
         let mut lab = Lab {
             guard: None,
-            members: record.members.iter().map(place).collect(),
+            members: members.collect(),
             record,
         };
         // From here on an early return drops the lab, which takes it down.
@@ -128,6 +135,17 @@ impl Lab {
         image::import(&self.observer(), &images)
     }
 
+    /// Makes a cluster of the first of its daemons, without pool, network and images.
+    pub fn cluster(&self, members: usize) -> Result<()> {
+        cluster::unite(&self.members[..members])
+    }
+
+    /// Joins one more of its daemons to the first one's cluster, with as few requests as that takes.
+    pub fn join(&self, member: &Member) -> Result<()> {
+        cluster::join(self.first(), member)?;
+        member.wait_listed(&self.observer(), "Online")
+    }
+
     /// The name of the lab, unique on the machine.
     pub fn id(&self) -> &str {
         &self.record.id
@@ -154,6 +172,32 @@ impl Lab {
             .iter()
             .find(|member| member.name() == name)
             .with_context(|| format!("no member {name}"))
+    }
+
+    /// The network namespace of somebody who reaches the members over the network and is none of them.
+    pub fn operator(&self) -> Result<&str> {
+        Ok(&self.operators_place()?.namespace)
+    }
+
+    /// From now on the operator takes itself for this member's address, so that a proxy can listen there. Everybody else
+    /// goes on reaching the member.
+    pub fn divert(&self, member: &Member) -> Result<()> {
+        network::add_address(self.operators_place()?, member.address())
+    }
+
+    fn operators_place(&self) -> Result<&record::Place> {
+        let operator = self.record.operator.as_ref();
+        operator.context("nobody sits beside this lab")
+    }
+
+    /// Cuts a member off: packets to it and from it are lost, and nobody is told.
+    pub fn cut(&self, member: &Member) -> Result<()> {
+        network::unplug(&self.record.hub, member.place())
+    }
+
+    /// Mends what was cut.
+    pub fn mend(&self, member: &Member) -> Result<()> {
+        network::plug(&self.record.hub, member.place())
     }
 
     /// Looks through the first member's socket.

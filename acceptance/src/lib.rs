@@ -5,7 +5,8 @@
 //!   lab.rs         real Incus daemons, each in a network namespace (lab/*: members, cluster, images, teardown), and
 //!                  tunnels
 //!   tofu.rs        which OpenTofu runs; workspace.rs: the directory of one scenario, and its plan, apply, destroy
-//!   proxy.rs       stands before an Incus socket: records, and kills the process under test at a chosen request
+//!   pair.rs        a client certificate and its key
+//!   proxy.rs       stands before Incus: records, and kills the process under test at a chosen request
 //!   observer.rs    asks Incus what is true, in plain HTTP and JSON (http.rs)
 //!   watch.rs       the same, all the time while something happens
 //!   scenario.rs    what a scenario declares about itself, and the runner; scenarios/*: the scenarios
@@ -20,6 +21,7 @@ pub mod http;
 pub mod interrupt;
 pub mod lab;
 pub mod observer;
+pub mod pair;
 pub mod process;
 pub mod proxy;
 pub mod scenario;

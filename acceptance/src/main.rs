@@ -21,7 +21,8 @@ const USAGE: &str = "usage:
   acceptance scenarios [--describe] [--strict] [--allow-skip TAG] [FILTER] [--list] [--test-threads N]
   acceptance test                                 all checks, unit tests and scenarios, with one count
   acceptance demo                                 examples/quickstart, step by step
-  acceptance soak [create|roll|scale|destroy]...  kill the provider around every request
+  acceptance soak [create|roll|scale|destroy|join|join-newer]...
+                                                  kill the provider around every request
   acceptance bench                                ratios to peers, in one run
 ";
 
@@ -162,11 +163,10 @@ fn lab_list() -> u8 {
             "{}  {} {}, {runner}, {}",
             record.id,
             record.members.len(),
-            record
-                .incus
-                .map_or("end(s) of a tunnel".to_owned(), |incus| {
-                    format!("member(s) with Incus {}", incus.number())
-                }),
+            match record.releases().as_slice() {
+                [] => "end(s) of a tunnel".to_owned(),
+                releases => format!("member(s) with Incus {}", releases.join(" and ")),
+            },
             record.directory.display()
         );
     }

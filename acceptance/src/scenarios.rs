@@ -7,6 +7,7 @@ mod docs;
 mod drift;
 mod functions;
 mod https;
+pub(crate) mod joins;
 mod kills;
 mod lab;
 mod machines;
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Scenario> {
         kills::SCENARIOS,
         members::SCENARIOS,
         https::SCENARIOS,
+        joins::SCENARIOS,
         lab::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,

@@ -1,5 +1,5 @@
-//! Kills the provider before and after every single request of every act, reads included; and OpenTofu with it after
-//! every write.
+//! Kills the provider before and after every single request of every act, reads included, and around every write of a
+//! join; and OpenTofu with it after every write.
 //!
 //! The scenarios do this for writes; this takes too long for every run. The idea itself is [`scenarios::sweep`].
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
@@ -11,14 +11,23 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::interrupt;
-use crate::lab;
+use crate::lab::{self, Incus};
 use crate::proxy::{Counted, Deed, Moment};
 use crate::scenario::Context;
-use crate::scenarios::{self, Act};
+use crate::scenarios::{self, Act, joins};
 use crate::tofu::Programs;
 
 /// How many sweeps run side by side; most of their time they wait for health.
 const SIDE_BY_SIDE: usize = 3;
+
+/// What is killed.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// An act upon an app.
+    App(Act),
+    /// A machine that joins, with this release.
+    Join(Incus),
+}
 
 /// Runs all sweeps, or those of the named acts.
 pub fn run(names: &[&str]) -> Result<u8> {
@@ -26,14 +35,21 @@ pub fn run(names: &[&str]) -> Result<u8> {
     lab::check_machine()?;
     let mut sweeps = Vec::new();
     for (name, act) in [
-        ("create", Act::Create),
-        ("roll", Act::Roll),
-        ("scale", Act::Scale),
-        ("destroy", Act::Destroy),
+        ("create", What::App(Act::Create)),
+        ("roll", What::App(Act::Roll)),
+        ("scale", What::App(Act::Scale)),
+        ("destroy", What::App(Act::Destroy)),
+        ("join", What::Join(Incus::V6)),
+        ("join-newer", What::Join(Incus::V7)),
     ] {
         if names.is_empty() || names.contains(&name) {
-            let everything = [Moment::Before, Moment::After]
-                .map(|moment| (moment, Counted::All, Deed::KillClient));
+            // A join starts over with a machine that is installed anew, which takes too long for its reads.
+            let counted = match act {
+                What::App(_) => Counted::All,
+                What::Join(_) => Counted::Mutating,
+            };
+            let everything =
+                [Moment::Before, Moment::After].map(|moment| (moment, counted, Deed::KillClient));
             let host = (Moment::After, Counted::Mutating, Deed::KillHost);
             sweeps.extend(
                 everything
@@ -45,7 +61,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     }
     if sweeps.is_empty() {
         bail!(
-            "nothing to do: {} is none of create, roll, scale, destroy",
+            "nothing to do: {} is none of create, roll, scale, destroy, join, join-newer",
             names.join(" ")
         );
     }
@@ -77,7 +93,7 @@ fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
         .next()
 }
 
-fn sweep(context: &Context, name: &str, act: Act, how: (Moment, Counted, Deed)) -> bool {
+fn sweep(context: &Context, name: &str, what: What, how: (Moment, Counted, Deed)) -> bool {
     let since = Instant::now();
     let (moment, counted, deed) = how;
     let who = if deed == Deed::KillHost {
@@ -94,7 +110,11 @@ fn sweep(context: &Context, name: &str, act: Act, how: (Moment, Counted, Deed)) 
         "soak-{name}-{}{when}",
         if deed == Deed::KillHost { "host-" } else { "" }
     );
-    match scenarios::sweep(context, &slug, act, counted, moment, deed) {
+    let swept = match what {
+        What::App(act) => scenarios::sweep(context, &slug, act, counted, moment, deed),
+        What::Join(incus) => joins::sweep(context, &slug, incus, moment, deed),
+    };
+    match swept {
         Ok(steps) => {
             let writes = steps.iter().filter(|step| step.at.is_mutating()).count();
             let imported = steps.iter().filter(|step| step.imported).count();

@@ -13,16 +13,8 @@ use super::{Member, NETWORK, POOL};
 const OFFLINE_THRESHOLD: &str = "11";
 
 pub(super) fn form(members: &[Member]) -> Result<()> {
-    if let [first, joiners @ ..] = members
-        && !joiners.is_empty()
-    {
-        bootstrap(first)?;
-        for joiner in joiners {
-            join(first, joiner)?;
-        }
-        for member in members {
-            member.wait_listed(&first.observer(), "Online")?;
-        }
+    if members.len() > 1 {
+        unite(members)?;
     }
     provide(
         "/1.0/storage-pools",
@@ -35,6 +27,19 @@ pub(super) fn form(members: &[Member]) -> Result<()> {
         "ipv4.address": "10.77.0.1/24", "ipv4.nat": "false", "ipv6.address": "none", "dns.mode": "none",
     });
     provide("/1.0/networks", &network, &addressing, members)
+}
+
+/// Makes a cluster of these, and nothing more.
+pub(super) fn unite(members: &[Member]) -> Result<()> {
+    let [first, joiners @ ..] = members else {
+        return Ok(());
+    };
+    bootstrap(first)?;
+    joiners.iter().try_for_each(|joiner| join(first, joiner))?;
+    let observer = first.observer();
+    members
+        .iter()
+        .try_for_each(|member| member.wait_listed(&observer, "Online"))
 }
 
 /// Makes a cluster of one member.
@@ -52,7 +57,7 @@ pub(super) fn bootstrap(first: &Member) -> Result<()> {
         .map(drop)
 }
 
-fn join(first: &Member, joiner: &Member) -> Result<()> {
+pub(super) fn join(first: &Member, joiner: &Member) -> Result<()> {
     let observer = first.observer();
     let invitation = observer.request(
         "POST",

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -23,14 +23,17 @@ use crate::process::{self, wait_until};
 pub struct Member {
     place: Place,
     incus: Incus,
+    /// Variables that its daemon gets beside the usual ones.
+    environment: Mutex<Vec<(String, String)>>,
     daemon: Mutex<Option<Child>>,
 }
 
 impl Member {
-    pub(super) fn new(place: Place, incus: Incus) -> Member {
+    pub(super) fn new(place: Place) -> Member {
         Member {
+            incus: place.incus.unwrap_or_default(),
             place,
-            incus,
+            environment: Mutex::default(),
             daemon: Mutex::new(None),
         }
     }
@@ -55,6 +58,25 @@ impl Member {
         format!("https://{}:8443", self.place.address)
     }
 
+    /// The release that it runs.
+    pub fn incus(&self) -> Incus {
+        self.incus
+    }
+
+    /// Its folder.
+    pub fn directory(&self) -> &Path {
+        &self.place.directory
+    }
+
+    /// Its network namespace, as a file.
+    pub fn network(&self) -> PathBuf {
+        Path::new("/run/netns").join(self.namespace())
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Its unix socket.
     pub fn socket(&self) -> PathBuf {
         self.place.directory.join("unix.socket")
@@ -63,6 +85,23 @@ impl Member {
     /// Looks through its own socket.
     pub fn observer(&self) -> Observer {
         Observer::new(&self.socket())
+    }
+
+    /// Sets an environment variable of its daemon, or with `None` removes it; it counts from the next start on.
+    pub fn set(&self, name: &str, value: Option<&str>) {
+        let mut environment = self
+            .environment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        environment.retain(|(known, _)| known != name);
+        environment.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+    }
+
+    /// Installs the machine anew: everything that it had is gone, and a fresh daemon answers.
+    pub fn reinstall(&self) -> Result<()> {
+        self.power_off()?;
+        super::remove_folder(&self.place.directory)?;
+        self.start()
     }
 
     /// Starts the daemon and waits until it answers.
@@ -82,7 +121,10 @@ impl Member {
             .open(beside("out"))
             .with_context(launching)?;
         let mut command = enter::command(&self.place, self.incus);
+        let environment = self.environment.lock();
+        let environment = environment.unwrap_or_else(PoisonError::into_inner).clone();
         command
+            .envs(environment)
             .stdin(Stdio::null())
             .stdout(output.try_clone().with_context(launching)?)
             .stderr(output)

@@ -27,10 +27,36 @@ pub(super) fn create(record: &Record) -> Result<()> {
     ip(&["netns", "add", hub])?;
     ip(&["-n", hub, "link", "add", "hub", "type", "bridge"])?;
     ip(&["-n", hub, "link", "set", "hub", "up"])?;
-    record.members.iter().try_for_each(|place| {
+    record.places().try_for_each(|place| {
         connect(hub, place, &place.name)?;
-        ip(&["-n", hub, "link", "set", &place.name, "master", "hub", "up"])
-    })
+        ip(&["-n", hub, "link", "set", &place.name, "up"])?;
+        plug(hub, place)
+    })?;
+    record.operator.iter().try_for_each(stand_in)
+}
+
+/// Puts the cable of a place into the bridge.
+pub(super) fn plug(hub: &str, place: &Place) -> Result<()> {
+    ip(&["-n", hub, "link", "set", &place.name, "master", "hub"])
+}
+
+/// Takes it out: whatever is sent is lost, and neither end can see why.
+pub(super) fn unplug(hub: &str, place: &Place) -> Result<()> {
+    ip(&["-n", hub, "link", "set", &place.name, "nomaster"])
+}
+
+/// An operator's place may have the addresses of members, for a proxy to listen on, and must not tell the others.
+fn stand_in(operator: &Place) -> Result<()> {
+    let namespace = format!("--net=/run/netns/{}", operator.namespace);
+    let silent = "echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore";
+    run(&mut tool("nsenter", &[&namespace, "sh", "-c", silent])).map(drop)
+}
+
+/// Gives a place a further address, which it has for itself alone.
+pub(super) fn add_address(place: &Place, address: &str) -> Result<()> {
+    let address = format!("{address}/32");
+    let namespace = place.namespace.as_str();
+    ip(&["-n", namespace, "address", "add", &address, "dev", "lo"])
 }
 
 /// Makes both networks and the router between them: the first place is outside, the second behind the router.

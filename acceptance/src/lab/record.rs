@@ -25,8 +25,9 @@ pub struct Record {
     pub hub: String,
     /// The members, or the ends of a tunnel.
     pub members: Vec<Place>,
-    /// The release that the members run; ends of a tunnel run none.
-    pub incus: Option<Incus>,
+    /// Where somebody sits who reaches the members over the network; beside a tunnel nobody does.
+    #[serde(default)]
+    pub operator: Option<Place>,
     /// Whether it is meant to outlive the process that set it up.
     #[serde(default)]
     pub kept: bool,
@@ -45,44 +46,49 @@ pub struct Place {
     pub directory: PathBuf,
     /// Its address on the network of the lab.
     pub address: String,
+    /// The release that it runs; an end of a tunnel, and an operator, run none.
+    #[serde(default)]
+    pub incus: Option<Incus>,
 }
+
+/// A name, an address and a release.
+type Named = (String, String, Option<Incus>);
 
 impl Record {
     /// Makes the folder of a lab and writes down what it is going to consist of.
-    pub fn create(slug: &str, members: usize, incus: Incus) -> Result<Record> {
-        let names = (1..=members).map(|number| {
-            let address = format!("10.99.0.{}", 10 + number);
-            (format!("m{number}"), address)
-        });
-        Record::write_down(slug, names.collect(), Some(incus))
+    pub fn create(slug: &str, members: &[Incus]) -> Result<Record> {
+        let name = |(index, incus): (usize, &Incus)| {
+            let address = format!("10.99.0.{}", 11 + index);
+            (format!("m{}", index + 1), address, Some(*incus))
+        };
+        let members = members.iter().enumerate().map(name).collect();
+        let operator = ("operator".to_owned(), "10.99.0.2".to_owned(), None);
+        Record::write_down(slug, members, Some(operator))
     }
 
     /// The same for a tunnel, whose ends are in two networks.
     pub(super) fn create_tunnel(slug: &str, ends: &[(&str, &str)]) -> Result<Record> {
         let names = ends
             .iter()
-            .map(|(name, address)| ((*name).to_owned(), (*address).to_owned()));
+            .map(|(name, address)| ((*name).to_owned(), (*address).to_owned(), None));
         Record::write_down(slug, names.collect(), None)
     }
 
-    fn write_down(
-        slug: &str,
-        names: Vec<(String, String)>,
-        incus: Option<Incus>,
-    ) -> Result<Record> {
+    fn write_down(slug: &str, members: Vec<Named>, operator: Option<Named>) -> Result<Record> {
         let pid = std::process::id();
         let id = format!("validate-{slug}-{pid}");
         let directory = folder_of_labs().join(&id);
-        let place = |(name, address): (String, String)| Place {
+        let place = |(name, address, incus): Named| Place {
             namespace: format!("validate-{slug}-{name}-{pid}"),
             directory: directory.join(&name),
             name,
             address,
+            incus,
         };
         let record = Record {
             hub: format!("validate-{slug}-middle-{pid}"),
-            members: names.into_iter().map(place).collect(),
-            incus,
+            members: members.into_iter().map(place).collect(),
+            operator: operator.map(place),
             kept: false,
             runner: (pid, process::started_at(pid).unwrap_or_default()),
             id,
@@ -104,6 +110,20 @@ impl Record {
         let path = directory.join(FILE);
         let text = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         serde_json::from_slice(&text).with_context(|| format!("understanding {}", path.display()))
+    }
+
+    /// All places: the members, and the operator's.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+        self.members.iter().chain(&self.operator)
+    }
+
+    /// The releases that the members run, each once.
+    pub fn releases(&self) -> Vec<&'static str> {
+        let incus = self.members.iter().filter_map(|place| place.incus);
+        let mut releases: Vec<&str> = incus.map(Incus::number).collect();
+        releases.sort_unstable();
+        releases.dedup();
+        releases
     }
 
     /// Every lab on this machine that still has a record.

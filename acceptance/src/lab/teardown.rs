@@ -22,13 +22,12 @@ pub(super) fn take_down(record: &Record) -> Result<()> {
     let mut failures = Vec::new();
     let mut attempt =
         |result: Result<()>| failures.extend(result.err().map(|error| format!("{error:#}")));
-    for place in &record.members {
+    for place in record.places() {
         attempt(power_off(place));
     }
     remove_pivots();
     for namespace in record
-        .members
-        .iter()
+        .places()
         .map(|place| &place.namespace)
         .chain([&record.hub])
     {

@@ -5,21 +5,20 @@
 //! ```
 //!
 //! Below `lab.rs`, beside members and clusters. Keys and configurations come from the scenario; that packets cross is
-//! shown by real connections and by nothing else. The processes are in `peer.rs`.
+//! shown by real connections (`exchange.rs`) and by nothing else. The processes are in `peer.rs`.
 
-use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 
+use super::exchange::{Exchange, connect, listen};
 use super::guard::Guard;
 use super::peer::{DAEMON, Peer, TOOL};
 use super::record::Record;
 use super::{begin, forget, is_live, lock, network, teardown};
-use crate::process::{self, Missing, run, run_with_input, tool};
+use crate::process::{Missing, run, run_with_input, tool};
 use crate::tofu::on_path;
 
 /// The ends, and where they are.
@@ -28,15 +27,11 @@ const ENDS: [(&str, &str); 2] = [("hub", "198.51.100.10"), ("machine", "192.168.
 /// The router's addresses in both networks.
 const GATEWAYS: [&str; 2] = ["198.51.100.1", "192.168.50.1"];
 
-/// Long enough for a handshake and the repetition of a lost packet after a second, and short where nothing ever comes.
-const LONGEST_CONNECT: Duration = Duration::from_millis(2500);
+/// WireGuard repeats a handshake that got lost only after five seconds.
+const LONGEST_CONNECT: Duration = Duration::from_secs(15);
 
-/// Far more than an established connection inside one machine needs.
-const LONGEST_SILENCE: Duration = Duration::from_secs(5);
-
-/// What the client sends, and what the listener answers.
-const QUESTION: &str = "who is there?";
-const ANSWER: &str = "the other end";
+/// Where nothing may come: long enough for a handshake, and for the repetition of a lost packet after a second.
+const SHORTEST_DOUBT: Duration = Duration::from_millis(2500);
 
 /// Two ends of a tunnel that is still to be configured; dropping it takes it down.
 #[derive(Debug)]
@@ -47,17 +42,6 @@ pub struct Tunnel {
     pub machine: Peer,
     record: Record,
     guard: Option<Guard>,
-}
-
-/// What both ends saw of one connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// What the listener received.
-    pub received: String,
-    /// What the client was answered.
-    pub answered: String,
-    /// The client's address as the listener saw it.
-    pub seen_from: IpAddr,
 }
 
 /// Keys as `wg` makes them.
@@ -146,35 +130,29 @@ impl Tunnel {
         port: u16,
     ) -> Result<Exchange> {
         let at = SocketAddr::from((address, port));
-        let telling = || format!("a connection from {} to {} at {at}", from.name(), to.name());
-        // It listens before anybody connects.
-        let listener =
-            process::inside(&to.network(), || TcpListener::bind(at).context("listening"))
-                .with_context(telling)?;
-        let (served, asked) = thread::scope(|scope| {
-            let serving = scope.spawn(|| serve(&listener));
-            let asked = process::inside(&from.network(), || ask(at));
-            if asked.is_err() {
-                // Nobody came, so that the listener has to be told not to wait. What it then says does not matter.
-                let _ = process::inside(&to.network(), || {
-                    TcpStream::connect(at).context("waking the listener")
-                });
-            }
-            (serving.join(), asked)
-        });
-        let answered = asked.with_context(telling)?;
-        let served = served.map_err(|_| anyhow!("the listener panicked"))?;
-        let (received, seen_from) = served.with_context(telling)?;
+        let listener = listen(to, at)?;
+        connect(from, to, &listener, at, LONGEST_CONNECT)
+            .with_context(|| format!("connecting {} to {} at {at}", from.name(), to.name()))
+    }
+
+    /// An error when such a connection does come about.
+    pub fn expect_no_tcp(
+        &self,
+        from: &Peer,
+        to: &Peer,
+        address: Ipv4Addr,
+        port: u16,
+    ) -> Result<()> {
+        let at = SocketAddr::from((address, port));
+        let listener = listen(to, at)?;
+        let connected = connect(from, to, &listener, at, SHORTEST_DOUBT);
         ensure!(
-            received == QUESTION && answered == ANSWER,
-            "{}: {received:?} was received and {answered:?} answered",
-            telling()
+            connected.is_err(),
+            "{} should not reach {} at {at}: {connected:?}",
+            from.name(),
+            to.name()
         );
-        Ok(Exchange {
-            received,
-            answered,
-            seen_from,
-        })
+        Ok(())
     }
 
     /// Takes it down and says what could not be taken down.
@@ -200,27 +178,4 @@ impl Drop for Tunnel {
             eprintln!("{error:#}");
         }
     }
-}
-
-/// Answers one client.
-fn serve(listener: &TcpListener) -> Result<(String, IpAddr)> {
-    let (mut stream, client) = listener.accept().context("waiting for a client")?;
-    stream.set_read_timeout(Some(LONGEST_SILENCE))?;
-    let mut received = String::new();
-    stream.read_to_string(&mut received).context("listening")?;
-    stream.write_all(ANSWER.as_bytes()).context("answering")?;
-    Ok((received, client.ip()))
-}
-
-/// Asks a listener.
-fn ask(at: SocketAddr) -> Result<String> {
-    let mut stream = TcpStream::connect_timeout(&at, LONGEST_CONNECT).context("connecting")?;
-    stream.set_read_timeout(Some(LONGEST_SILENCE))?;
-    stream.write_all(QUESTION.as_bytes()).context("asking")?;
-    stream.shutdown(Shutdown::Write).context("asking")?;
-    let mut answered = String::new();
-    stream
-        .read_to_string(&mut answered)
-        .context("waiting for the answer")?;
-    Ok(answered)
 }

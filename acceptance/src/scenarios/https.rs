@@ -4,14 +4,12 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::{Value, json};
 
 use super::{App, expect_serving};
 use crate::lab::{Lab, VERSION_1};
 use crate::observer::Observer;
+use crate::pair::Pair;
 use crate::scenario::{Context, Scenario};
 use crate::workspace::Workspace;
 
@@ -36,39 +34,9 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// A certificate and its key, in PEM form and as Incus is told it.
-pub(super) struct Pair {
-    pub(super) certificate: String,
-    pub(super) key: String,
-    der: String,
-}
-
-impl Pair {
-    /// A pair that holds from 2020 until this year.
-    pub(super) fn new(until: i32) -> Result<Pair> {
-        let mut params = CertificateParams::new(vec!["operator".to_owned()])?;
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(until, 1, 1);
-        let key = KeyPair::generate()?;
-        let made = params.self_signed(&key)?;
-        Ok(Pair {
-            certificate: made.pem(),
-            key: key.serialize_pem(),
-            der: STANDARD.encode(made.der()),
-        })
-    }
-
-    /// Makes a server trust it.
-    fn add_to(&self, observer: &Observer) -> Result<()> {
-        let body = json!({ "type": "client", "name": "operator", "certificate": self.der });
-        let added = observer.request("POST", "/1.0/certificates", Some(&body));
-        added.map(drop)
-    }
-
-    fn write(&self, workspace: &Workspace) -> Result<()> {
-        workspace.write("client.crt", &self.certificate)?;
-        workspace.write("client.key", &self.key)
-    }
+fn write(pair: &Pair, workspace: &Workspace) -> Result<()> {
+    workspace.write("client.crt", &pair.certificate)?;
+    workspace.write("client.key", &pair.key)
 }
 
 fn block(endpoints: &[String], more: &str) -> String {
@@ -92,7 +60,7 @@ fn over_https(context: &Context) -> Result<()> {
     let pair = Pair::new(2200)?;
     pair.add_to(&lab.observer())?;
     pair.add_to(&stranger.observer())?;
-    pair.write(&workspace)?;
+    write(&pair, &workspace)?;
 
     let members = [lab.first().https(), lab.member("m2")?.https()];
     let app = App::new("web", 1, VERSION_1).hcl();
@@ -182,13 +150,13 @@ fn wrong_certificates(
 ) -> Result<()> {
     let unknown = Pair::new(2200)?;
     workspace.main(&format!("{}{app}", block(members, "")))?;
-    unknown.write(workspace)?;
+    write(&unknown, workspace)?;
     let plan = workspace.plan()?.failed()?;
     plan.says("does not trust this client")?
         .says("incus config trust add-certificate")?;
     let expired = Pair::new(2021)?;
     expired.add_to(&lab.observer()).ok();
-    expired.write(workspace)?;
+    write(&expired, workspace)?;
     workspace.plan()?.failed()?.says("expired")?;
     workspace.write("client.crt", &pair.certificate)?;
     let plan = workspace.plan()?.failed()?;
@@ -203,7 +171,7 @@ fn wrong_certificates(
         .failed()?
         .says("without its private key")?
         .says("client_key")?;
-    pair.write(workspace)
+    write(pair, workspace)
 }
 
 /// By a remote of the user's own Incus client, by variables, and what the data source says on the way.

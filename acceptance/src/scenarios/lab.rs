@@ -8,10 +8,12 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
+use super::joins::Site;
 use super::{App, endpoint, expect_serving, provider};
-use crate::lab::{Incus, Lab, Record, VERSION_1, VERSION_2};
+use crate::lab::{Incus, Lab, Member, Record, VERSION_1, VERSION_2};
 use crate::observer::Observer;
 use crate::process::{self, THIS_PROGRAM, run, tool, wait_until};
+use crate::proxy::{Counted, Deed, Moment, Proxy, Trap};
 use crate::scenario::{Context, Need, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -62,6 +64,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         seconds: 50,
         run: power_cut,
     },
+    Scenario {
+        name: "members_of_two_releases_are_cut_off_and_stood_before",
+        proves: "In one lab 6.0 and 7.0 run side by side, a member whose packets are lost is Offline until its cable is mended, and \
+                 a proxy sees every request that is meant for a member, and kills whoever sends one.",
+        group: "lab",
+        needs: &[Need::Incus7],
+        seconds: 30,
+        run: cut_and_watched,
+    },
 ];
 
 /// A runner that brings up a lab and waits.
@@ -106,6 +117,57 @@ fn leaves_nothing(mut runner: Command, least: usize, signal: Signal) -> Result<(
     let seen_by: Vec<u32> = process::all().into_iter().filter(sees_a_mount).collect();
     ensure!(seen_by.is_empty(), "mounts remain: {seen_by:?}");
     Ok(())
+}
+
+fn cut_and_watched(context: &Context) -> Result<()> {
+    let site = Site::clustered(context, "watched", &[Incus::V6, Incus::V6, Incus::V7], 2)?;
+    let lab = &site.lab;
+    let version = |member: &Member| -> Result<String> {
+        let server = member.observer().get("/1.0")?;
+        Ok(server["environment"]["server_version"].to_string())
+    };
+    let (older, newer) = (version(lab.first())?, version(lab.member("m3")?)?);
+    ensure!(
+        older.contains("6.0") && newer.contains("7.0"),
+        "{older} {newer}"
+    );
+
+    let second = lab.member("m2")?;
+    lab.cut(second)?;
+    second.wait_listed(&lab.observer(), "Offline")?;
+    lab.mend(second)?;
+    second.wait_listed(&lab.observer(), "Online")?;
+
+    lab.divert(second)?;
+    let proxy = Proxy::before(lab, &[second], &site.operator)?;
+    let data = "data \"homelab_cluster\" \"this\" {}\n";
+    site.declare_beside(&["m2"], &[], data)?;
+    site.workspace.apply()?.succeeded()?;
+    let seen = proxy.seen();
+    ensure!(
+        seen.iter()
+            .any(|seen| seen.to_string().starts_with("m2: GET /1.0")),
+        "{seen:?}"
+    );
+    for (moment, deed) in [
+        (Moment::Before, Deed::KillClient),
+        (Moment::After, Deed::KillHost),
+    ] {
+        proxy.arm(Trap {
+            counted: Counted::All,
+            nth: 2,
+            moment,
+            deed,
+        });
+        let killed = site.workspace.apply()?;
+        ensure!(
+            proxy.fired().is_some() && killed.code != Some(0),
+            "{}",
+            killed.told()
+        );
+    }
+    drop(proxy);
+    site.down()
 }
 
 fn power_cut(context: &Context) -> Result<()> {

@@ -9,8 +9,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::https::Pair;
 use crate::lab::{Incus, Lab, Member};
+use crate::pair::Pair;
 use crate::process::{inside, run};
 use crate::scenario::{Context, Need, Scenario};
 

@@ -1,0 +1,102 @@
+//! Machines that become members, stay as they are declared, and leave: on real daemons, reached over the network.
+//!
+//! `joins/site.rs` is where each begins. What a seed makes of a machine before that is in `seeds/`.
+
+mod dead;
+mod existing;
+mod killed;
+mod nothing;
+mod parity;
+mod refusals;
+mod site;
+
+use crate::scenario::{Need, Scenario};
+
+pub(crate) use killed::sweep;
+pub(crate) use site::{Declared, Site, resource};
+
+pub(super) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "one_machine_becomes_a_cluster_of_one",
+        proves: "One apply makes a cluster of one machine, the second plan is empty, a destroy forgets it with a warning and \
+                 leaves the cluster, and the next apply takes it up again (HO-CLUS-01, HO-CLUS-02).",
+        group: "joins",
+        needs: &[],
+        seconds: 15,
+        run: nothing::one,
+    },
+    Scenario {
+        name: "three_machines_become_a_cluster_and_one_leaves_and_returns",
+        proves: "One apply makes a cluster of three with Incus 7.0, the second plan is empty, a machine that is taken out is \
+                 empty and alone, and joins again when it is declared again (HO-CLUS-03, HO-CLUS-08).",
+        group: "joins",
+        needs: &[Need::Incus7],
+        seconds: 45,
+        run: nothing::three,
+    },
+    Scenario {
+        name: "five_machines_become_a_cluster_and_leave_it_to_the_last",
+        proves: "One apply makes a cluster of five, the second plan is empty, and one destroy empties it down to its last member, \
+                 which is forgotten with a warning.",
+        group: "joins",
+        needs: &[],
+        seconds: 60,
+        run: nothing::five,
+    },
+    Scenario {
+        name: "a_join_survives_a_kill_at_its_decisive_requests",
+        proves: "Killed around the making of the token, the join itself and the last request, a join is finished by the next apply: Online and complete, with no stray certificate, token or pool (HO-JOIN-12, HO-JOIN-19).",
+        group: "joins",
+        needs: &[],
+        seconds: 75,
+        run: killed::chosen,
+    },
+    Scenario {
+        name: "a_machine_that_does_not_fit_is_refused_untouched",
+        proves: "Another major version, a name that is taken, a wrong pin, a second beginning, leftovers, another cluster and silence each end in an error that names them, and nothing was touched; the right pin lets it in (HO-JOIN-02, -08, -20, -23, -24).",
+        group: "joins",
+        needs: &[Need::Incus7],
+        seconds: 50,
+        run: refusals::all,
+    },
+    Scenario {
+        name: "a_joiner_of_another_version_waits_until_it_fits",
+        proves: "A joiner whose API differs is waited for, joins when it is the same, and is an error when time is over (HO-CLUS-09, HO-JOIN-08).",
+        group: "joins",
+        needs: &[],
+        seconds: 35,
+        run: refusals::waits_for_the_version,
+    },
+    Scenario {
+        name: "a_silent_member_is_a_warning_and_a_dead_one_goes_by_force",
+        proves: "A member that is cut off holds up no plan for long; a dead one is a warning while others change; it stays without force, and goes when force was applied before (HO-CLUS-08, HO-CLUS-11).",
+        group: "joins",
+        needs: &[],
+        seconds: 75,
+        run: dead::goes,
+    },
+    Scenario {
+        name: "a_join_outlives_the_member_that_it_goes_through",
+        proves: "The contacted member dies in the middle of a join, and one more apply makes the joiner a member, with nothing left over.",
+        group: "joins",
+        needs: &[],
+        seconds: 60,
+        run: dead::contacted,
+    },
+    Scenario {
+        name: "what_a_member_lacks_is_shown_and_repaired",
+        proves: "A pool, the daemon's volumes, groups, a failure domain, keys and a metrics certificate come with an apply; what is broken by hand shows in the plan, and an apply repairs it (HO-CLUS-06, HO-JOIN-18, HO-JOIN-19).",
+        group: "joins",
+        needs: &[Need::Incus7],
+        seconds: 35,
+        run: parity::restored,
+    },
+    Scenario {
+        name: "an_existing_cluster_is_adopted_emptied_and_filled_again",
+        proves: "The members of a cluster that was made by hand are imported without a change; one is evacuated and restored, and the app on it is moved there and back and not replaced.",
+        group: "joins",
+        needs: &[],
+        seconds: 60,
+        run: existing::adopted_and_evacuated,
+    },
+];

@@ -63,8 +63,13 @@ fn update(plan: &mut Plan<'_>, spec: Option<&MemberSpec>) {
     for name in CHANGING {
         plan.set_unknown(name);
     }
-    // An apply that ends without an error leaves nothing missing.
-    plan.set("missing", Value::List(Vec::new()));
+    let missing = match (spec, plan.prior.attr("missing").is_null()) {
+        // It may turn out that there is nothing to do, and then the null stays.
+        (None, true) => Value::Unknown,
+        // An apply that ends without an error leaves nothing missing.
+        _ => Value::List(Vec::new()),
+    };
+    plan.set("missing", missing);
 }
 
 fn nothing_to_do(prior: &Value, spec: Option<&MemberSpec>) -> bool {

@@ -127,6 +127,16 @@ fn what_is_missing_is_repaired_by_the_next_apply() {
     assert_eq!(plan.state.attr("missing"), &list(&[]));
 }
 
+/// What a plan with unknown inputs says is known has to stay so when they are known, and nothing else differs.
+#[test]
+fn a_list_that_no_read_has_filled_stays_open_as_long_as_inputs_are() {
+    let mut prior = applied();
+    prior.set_attr("missing", Value::Null);
+    let plan = planned(with("groups", Value::Unknown), prior.clone());
+    assert!(plan.state.attr("missing").is_unknown());
+    assert!(planned(config(), prior).state.attr("missing").is_null());
+}
+
 #[test]
 fn a_member_that_was_imported_needs_no_change() {
     let mut prior = applied();

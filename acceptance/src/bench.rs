@@ -21,20 +21,37 @@ use crate::lab::{self, Lab};
 use crate::scenario::Context;
 use crate::tofu::Programs;
 
-/// Runs all benchmarks.
-pub fn run() -> Result<()> {
+/// Runs all benchmarks, or the named ones.
+pub fn run(names: &[&str]) -> Result<()> {
     interrupt::listen()?;
     lab::check_machine()?;
     let context = Context::new(Programs::find()?);
     println!("Host: {}", context.programs.told);
-    start::run(&context)?;
-    size::run(&context)?;
-    seeds::run()?;
-    media::run(&context)?;
-    join::run(&context)?;
+    for (name, benchmark) in BENCHMARKS {
+        if names.is_empty() || names.contains(&name) {
+            benchmark(&context)?;
+        }
+    }
+    Ok(())
+}
+
+type Benchmark = fn(&Context) -> Result<()>;
+
+/// In the order in which they run.
+const BENCHMARKS: [(&str, Benchmark); 6] = [
+    ("start", start::run),
+    ("size", size::run),
+    ("seeds", |_| seeds::run()),
+    ("media", media::run),
+    ("join", join::run),
+    ("apps", apps),
+];
+
+/// Both on one lab, which a rollout leaves as it was.
+fn apps(context: &Context) -> Result<()> {
     let lab = Lab::up("bench", 1)?;
-    rollout::run(&context, &lab)?;
-    plan::run(&context, &lab)?;
+    rollout::run(context, &lab)?;
+    plan::run(context, &lab)?;
     lab.down()
 }
 

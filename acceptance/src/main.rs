@@ -23,7 +23,8 @@ const USAGE: &str = "usage:
   acceptance demo                                 examples/quickstart, step by step
   acceptance soak [create|roll|scale|destroy|join|join-newer]...
                                                   kill the provider around every request
-  acceptance bench                                ratios to peers, in one run
+  acceptance bench [start|size|seeds|media|join|apps]...
+                                                  ratios to peers, in one run
 ";
 
 fn main() -> ExitCode {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         ["test"] => suite::run(),
         ["demo"] => demo::run().map(|()| 0),
         ["soak", names @ ..] => soak::run(names),
-        ["bench"] => bench::run().map(|()| 0),
+        ["bench", names @ ..] => bench::run(names).map(|()| 0),
         ["lab", "up", options @ ..] => lab_up(options).map(|()| 0),
         ["lab", "down", which @ ..] => lab_down(which).map(|()| 0),
         ["lab", "list"] => Ok(lab_list()),

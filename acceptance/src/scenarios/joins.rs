@@ -93,7 +93,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "an_existing_cluster_is_adopted_emptied_and_filled_again",
-        proves: "The members of a cluster that was made by hand are imported without a change; one is evacuated and restored, and the app on it is moved there and back and not replaced.",
+        proves: "The members of a cluster that was made by hand are imported without a change; one is \
+                 evacuated and restored, and the app on it is moved and not replaced; it leaves only when it may be emptied (HO-CLUS-08).",
         group: "joins",
         needs: &[],
         seconds: 60,

@@ -30,9 +30,10 @@ fuzz:
 docs:
 	@UPDATE_DOCS=1 cargo test --package terraform-provider-homelab --quiet pages_are_generated_from_the_schemas
 
-# The provider, where `tofu init` looks before it asks a registry: ~/.terraform.d/plugins, or PLUGINS=folder.
+# The provider, where `tofu init` looks before it asks a registry: ~/.terraform.d/plugins, or PLUGINS=folder; and
+# homelabctl in ~/.local/bin, or BIN=folder.
 install:
-	@PLUGINS="$(PLUGINS)" PREBUILT="$(PREBUILT)" ./packaging/install
+	@PLUGINS="$(PLUGINS)" BIN="$(BIN)" PREBUILT="$(PREBUILT)" ./packaging/install
 
 # What the registries take, into dist/: make release VERSION=x.y.z [TARGETS="linux_amd64 …"] [SIGNING_KEY=…].
 release:

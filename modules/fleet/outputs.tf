@@ -29,6 +29,11 @@ output "seeds" {
   sensitive   = true
 }
 
+output "metrics_certificates" {
+  description = "Machine → the certificate that its metrics are read with, for homelab_cluster_member."
+  value       = { for name, seed in homelab_seed.this : name => seed.metrics_certificate }
+}
+
 output "metrics" {
   description = "Machine → the certificate and key that its metrics are read with."
   value = {

@@ -4,6 +4,7 @@
 //! alone: what was seen, what was expected, what to change. The chain of causes is printed once, here.
 
 mod connection;
+mod member;
 
 use std::error::Error as _;
 
@@ -13,6 +14,10 @@ use reconcile::error::Error;
 use tfplugin::{Diagnostic, Diagnostics, Path};
 
 pub(crate) use connection::{identity, notice, remote, two_clusters};
+pub(crate) use member::{
+    left_behind, member, member_nowhere, no_cluster, silent_member, still_missing, two_members,
+    unread_member,
+};
 
 /// Every issue of a configuration, each at its attribute.
 pub(crate) fn issues(issues: &[Issue]) -> Diagnostics {

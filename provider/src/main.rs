@@ -20,6 +20,7 @@ mod resources;
 
 mod given;
 mod keys;
+mod owner;
 
 mod diagnose;
 

@@ -7,6 +7,7 @@ use std::env;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use reconcile::member::Changes;
 use tfplugin::{
     Attribute, Call, DataSource, Diagnostics, EphemeralResource, Function, Provider, Resource,
     Schema, Type, Value,
@@ -14,9 +15,9 @@ use tfplugin::{
 
 use crate::connection::Connection;
 use crate::data_sources::ClusterSource;
-use crate::ephemeral::Keypair;
+use crate::ephemeral::{JoinToken, Keypair};
 use crate::functions;
-use crate::resources::{App, Instance, Network, Outputs, Seed};
+use crate::resources::{App, ClusterMember, Instance, Network, Outlook, Outputs, Seed};
 use crate::session::{NoCluster, Session};
 
 /// The provider.
@@ -24,6 +25,8 @@ use crate::session::{NoCluster, Session};
 pub(crate) struct Homelab {
     session: Arc<Session>,
     outputs: Arc<Outputs>,
+    outlook: Arc<Outlook>,
+    changes: Arc<Changes>,
 }
 
 #[async_trait]
@@ -85,6 +88,7 @@ impl Provider for Homelab {
 
     async fn configure(&self, config: Value, _call: &Call) -> Diagnostics {
         self.outputs.forget();
+        self.outlook.forget();
         let variable = |name: &str| env::var_os(name);
         let connection = Connection::read(&config, &variable);
         let diagnostics = connection.check();
@@ -106,6 +110,14 @@ impl Provider for Homelab {
                 "homelab_seed",
                 Arc::new(Seed::new(Arc::clone(&self.outputs))),
             ),
+            (
+                "homelab_cluster_member",
+                Arc::new(ClusterMember::new(
+                    Arc::clone(&self.session),
+                    Arc::clone(&self.outlook),
+                    Arc::clone(&self.changes),
+                )),
+            ),
             ("homelab_app", Arc::new(App::new(Arc::clone(&self.session)))),
         ]
     }
@@ -116,7 +128,11 @@ impl Provider for Homelab {
     }
 
     fn ephemeral_resources(&self) -> Vec<(&'static str, Arc<dyn EphemeralResource>)> {
-        vec![("homelab_keypair", Arc::new(Keypair))]
+        let session = Arc::clone(&self.session);
+        vec![
+            ("homelab_join_token", Arc::new(JoinToken::new(session))),
+            ("homelab_keypair", Arc::new(Keypair)),
+        ]
     }
 
     fn functions(&self) -> Vec<(&'static str, Arc<dyn Function>)> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::moment::Moment;
 use incus::Fingerprint;
 use reconcile::cluster::Cluster;
+use reconcile::member::{self, View};
 use reconcile::observe::{self, World};
 use reconcile::store::{self, AppRecord};
 use reconcile::{clock, error::Error};
@@ -20,7 +21,8 @@ use crate::diagnose;
 #[derive(Default)]
 pub(crate) struct Session {
     configured: Mutex<Option<Result<Cluster, NoCluster>>>,
-    snapshot: tokio::sync::Mutex<Cache>,
+    snapshot: Shared<Snapshot>,
+    members: Shared<Option<View>>,
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -48,13 +50,15 @@ pub(crate) struct Snapshot {
     pub(crate) cluster: Option<Fingerprint>,
 }
 
-/// One snapshot serves all Reads of a process until its first write.
+/// One look serves all Reads of a process until its first write.
+type Shared<T> = tokio::sync::Mutex<Cache<T>>;
+
 #[derive(Default)]
-enum Cache {
+enum Cache<T> {
     #[default]
     Empty,
     /// Of the cluster with this certificate.
-    Kept(Option<Fingerprint>, Result<Arc<Snapshot>, Arc<Error>>),
+    Kept(Option<Fingerprint>, Result<Arc<T>, Arc<Error>>),
     Off,
 }
 
@@ -90,27 +94,20 @@ impl Session {
 
     /// The shared snapshot: a constant number of requests, however many resources ask.
     pub(crate) async fn snapshot(&self, cluster: &Cluster) -> Result<Arc<Snapshot>, Arc<Error>> {
-        let mut cache = self.snapshot.lock().await;
-        match &*cache {
-            Cache::Kept(of, kept) if *of == cluster.client.cluster() => kept.clone(),
-            Cache::Off => take(cluster).await.map(Arc::new).map_err(Arc::new),
-            // Nothing yet, or somebody has learnt meanwhile that another cluster is the right one.
-            Cache::Empty | Cache::Kept(..) => {
-                // A failure is kept too: a hundred Reads must not wait for a dead endpoint one after the other.
-                let taken = take(cluster).await.map(Arc::new).map_err(Arc::new);
-                let of = match &taken {
-                    Ok(snapshot) => snapshot.cluster,
-                    Err(_) => cluster.client.cluster(),
-                };
-                *cache = Cache::Kept(of, taken.clone());
-                taken
-            }
-        }
+        let of = |snapshot: &Snapshot| snapshot.cluster;
+        shared(&self.snapshot, cluster, || take(cluster), of).await
     }
 
-    /// Something is about to be written: from now on every snapshot is a new one.
+    /// The members, seen in the same way; `None` while nobody answers who is in a cluster.
+    pub(crate) async fn members(&self, cluster: &Cluster) -> Result<Arc<Option<View>>, Arc<Error>> {
+        let of = |view: &Option<View>| view.as_ref().and_then(|view| view.fingerprint);
+        shared(&self.members, cluster, || member::view(cluster), of).await
+    }
+
+    /// Something is about to be written: from now on every look is a new one.
     pub(crate) async fn about_to_write(&self) {
         *self.snapshot.lock().await = Cache::Off;
+        *self.members.lock().await = Cache::Off;
     }
 
     /// What an operator should know about the servers that were used, each thing once.
@@ -125,6 +122,34 @@ impl Session {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(what.to_owned())
+    }
+}
+
+/// What `look` has found, or finds now; `of` says of which cluster it is.
+async fn shared<T, F>(
+    cache: &Shared<T>,
+    cluster: &Cluster,
+    look: impl FnOnce() -> F,
+    of: impl FnOnce(&T) -> Option<Fingerprint>,
+) -> Result<Arc<T>, Arc<Error>>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut cache = cache.lock().await;
+    match &*cache {
+        Cache::Kept(of, kept) if *of == cluster.client.cluster() => kept.clone(),
+        Cache::Off => look().await.map(Arc::new).map_err(Arc::new),
+        // Nothing yet, or somebody has learnt meanwhile that another cluster is the right one.
+        Cache::Empty | Cache::Kept(..) => {
+            // A failure is kept too: a hundred Reads must not wait for a dead endpoint one after the other.
+            let taken = look().await.map(Arc::new).map_err(Arc::new);
+            let of = match &taken {
+                Ok(seen) => of(seen),
+                Err(_) => cluster.client.cluster(),
+            };
+            *cache = Cache::Kept(of, taken.clone());
+            taken
+        }
     }
 }
 

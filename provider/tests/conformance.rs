@@ -1,6 +1,6 @@
 //! The provider keeps to the host's rules, in generated cases of everything that it registers.
 //!
-//! It runs as OpenTofu runs it, and without Incus: networks need none, and apps are validated and planned only. The
+//! It runs as OpenTofu runs it, and without Incus: networks need none, members and apps are validated and planned only. The
 //! rules are `tfplugin::testing::Conformance`'s. What is registered later gets its cases by itself; hints as below make
 //! more of them valid.
 
@@ -22,7 +22,7 @@ fn conformance(folder: &tempfile::TempDir) -> Conformance {
         "endpoints.*",
         [nobody.as_str(), "unix:///a.socket"],
     );
-    app(seed(instance(network(run)), folder))
+    app(member(seed(instance(network(run)), folder)))
 }
 
 fn network(run: Conformance) -> Conformance {
@@ -126,6 +126,38 @@ fn seed(run: Conformance, folder: &tempfile::TempDir) -> Conformance {
         .hint(name, "machine.dhcp", [Value::Null, true.into()])
 }
 
+fn member(run: Conformance) -> Conformance {
+    let name = "homelab_cluster_member";
+    let certificate = include_str!("../src/resources/seed/tests/break-glass.crt");
+    let durations = ["30s", "0.5m", "1m", "60s"];
+    run.walk(name, Walk::ValidateAndPlan)
+        .hint(name, "name", ["node-a", "node-b"])
+        .hint(
+            name,
+            "address",
+            ["10.0.0.10", "10.0.0.10:8443", "10.0.0.11", "fd00::a"],
+        )
+        .hint(name, "role", ["bootstrap", "join"])
+        .hint(
+            name,
+            "server_fingerprint",
+            ["ab".repeat(32), "AB:".repeat(31) + "AB", "cd".repeat(32)],
+        )
+        .hint(name, "groups.*", ["default", "ssd", "gpu"])
+        .hint(name, "config.*", ["all", "group", "manual"])
+        .keys(name, "config", ["scheduler.instance", "user.rack"])
+        .hint(name, "failure_domain", ["rack-1", "rack-2"])
+        .hint(name, "state", ["online", "evacuated"])
+        .always(name, ["storage.pool", "storage.driver"])
+        .hint(name, "storage.pool", ["local", "tank"])
+        .hint(name, "storage.driver", ["zfs", "dir"])
+        .hint(name, "storage.source", ["local/incus", "/dev/sdb"])
+        .hint(name, "metrics_certificate", [certificate])
+        .hint(name, "timeouts.create", durations)
+        .hint(name, "timeouts.update", durations)
+        .hint(name, "timeouts.delete", durations)
+}
+
 fn app(run: Conformance) -> Conformance {
     let name = "homelab_app";
     let image = |attribute: &str, text: &str| Value::object([(attribute, text.into())]);
@@ -177,7 +209,7 @@ async fn the_provider_keeps_to_every_rule() {
     assert!(report.is_sound(), "{report}");
     let seeds = report.tally("homelab_seed").expect("seeds");
     assert!(seeds.updated > cases / 16, "{report}");
-    for name in ["homelab_network", "homelab_app"] {
+    for name in ["homelab_network", "homelab_cluster_member", "homelab_app"] {
         let tally = report.tally(name).expect(name);
         assert!(
             tally.updated > cases / 16 && tally.replaced > cases / 32,

@@ -64,6 +64,8 @@ fn packaging(program: &str, context: &Context) -> Command {
         "DIST",
         "PLUGINS",
         "REGISTRY",
+        "BIN",
+        "PREBUILT_HOMELABCTL",
     ] {
         command.env_remove(variable);
     }
@@ -79,7 +81,11 @@ fn install(context: &Context) -> Result<()> {
     workspace.main(NETWORK)?;
 
     let home = workspace.folder().join("home");
-    let told = run(packaging("install", context).env("HOME", &home))?;
+    let told = run(packaging("install", context)
+        .env("HOME", &home)
+        .env("PREBUILT_HOMELABCTL", context.programs.homelabctl()))?;
+    let homelabctl = home.join(".local/bin/homelabctl");
+    run(&mut tool(&homelabctl.to_string_lossy(), &["--version"]))?;
     ensure!(
         !told.contains(".terraform.lock.hcl"),
         "there is no lock file yet: {told}"

@@ -40,12 +40,12 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: formats::all,
     },
     Scenario {
-        name: "the_fleet_module_passes_its_own_tests",
-        proves: "`tofu test` passes in the module's folder, and its example is valid.",
+        name: "every_module_passes_its_own_tests",
+        proves: "`tofu test` passes in each module's folder, and its example is valid.",
         group: "seeds",
         needs: &[Need::OpenTofu],
         seconds: 8,
-        run: fleet::module,
+        run: fleet::modules,
     },
     Scenario {
         name: "rendered_preseeds_make_a_cluster_and_a_joiner",

@@ -9,6 +9,7 @@
 
 pub mod issue;
 
+mod certificate;
 pub mod duration;
 pub mod mac;
 pub mod name;

@@ -17,14 +17,13 @@ use crate::given::Given;
 use crate::issue::Issue;
 use crate::machine::disk;
 
-mod certificate;
 mod check;
 mod declared;
 mod extra;
 mod files;
 mod json;
 mod release;
-mod secret;
+pub(crate) mod secret;
 
 pub use declared::{
     Declared, DeclaredTailscale, DeclaredUpdate, DeclaredWindow, DeclaredWireguard, Keys,

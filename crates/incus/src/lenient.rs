@@ -18,6 +18,16 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// Reads a map to lists, also where a server sends null for the map or for one of its lists.
+pub(crate) fn text_lists<'de, D>(deserializer: D) -> Result<BTreeMap<String, Vec<String>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let lists: BTreeMap<String, Option<Vec<String>>> = null_as_empty(deserializer)?;
+    let list = |(name, list): (String, Option<Vec<String>>)| (name, list.unwrap_or_default());
+    Ok(lists.into_iter().map(list).collect())
+}
+
 /// Reads a map to texts, also where a server sends bare numbers or booleans as values.
 pub(crate) fn texts<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
 where

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::envelope::{self, Reply, Unusable};
-use crate::lenient::null_as_empty;
+use crate::lenient::{null_as_empty, text_lists};
 use crate::request::{Read, Request, path, unescape};
 
 /// The code of an operation that has done its work.
@@ -41,7 +41,7 @@ pub struct Operation {
     /// The status; everything from 200 on is final.
     pub status_code: u16,
     /// The addresses of the objects that it works on, by kind.
-    #[serde(deserialize_with = "null_as_empty")]
+    #[serde(deserialize_with = "text_lists")]
     pub resources: BTreeMap<String, Vec<String>>,
     /// What it has to tell beside the status.
     #[serde(deserialize_with = "null_as_empty")]

@@ -39,6 +39,9 @@ pub use turns::Changes;
 /// How often a machine that is awaited is looked at: it takes minutes to be installed, and a second to be asked.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Each try of a machine that the cluster has refused costs a token, and an update takes minutes.
+const LONG_PAUSE: Duration = Duration::from_secs(10);
+
 /// Nearly always enough for what another change in this cluster takes.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
 
@@ -105,7 +108,10 @@ pub async fn pass(
     loop {
         let (observation, seen) = observe::all(cluster, spec, attempts).await?;
         match decide(spec, &observation, &attempts.history) {
-            Decision::Do(step) => perform(cluster, spec, &step, attempts, stop).await?,
+            Decision::Do(step) => match attempts.misfit(&step) {
+                Some(said) => return Ok(Passed::Waiting(Waiting::Misfit(said))),
+                None => perform(cluster, spec, &step, attempts, stop).await?,
+            },
             decision => return passed(spec, decision, seen, changes),
         }
     }
@@ -175,6 +181,7 @@ pub async fn pause(waiting: &Waiting, stop: &CancellationToken) {
         Waiting::Host(_) | Waiting::Trust | Waiting::Initializing | Waiting::Version { .. } => {
             PAUSE
         }
+        Waiting::Misfit(_) => LONG_PAUSE,
         _ => SHORT_PAUSE,
     };
     tokio::select! {

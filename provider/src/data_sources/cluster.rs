@@ -196,13 +196,7 @@ impl ClusterSource {
         if let [one, other] = seen.members.as_slice()
             && self.session.first_time("two members")
         {
-            diagnostics.push(
-                Diagnostic::warning("The cluster has two members, and bears the loss of neither").detail(format!(
-                    "Of {} and {} only one has a vote, and when that one fails nothing can be decided on the other. Expected \
-                     one member, or three and more.",
-                    one.server_name, other.server_name
-                )),
-            );
+            diagnostics.push(diagnose::two_members(&one.server_name, &other.server_name));
         }
         let setting = |key: &str| seen.server.config.get(key).map(String::as_str);
         for (rival, value) in membership::rivals(setting) {

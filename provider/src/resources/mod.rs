@@ -2,11 +2,13 @@
 //! tests. Whoever has read one knows where everything is in the next.
 
 mod app;
+mod cluster_member;
 mod instance;
 mod network;
 mod seed;
 
 pub(crate) use app::App;
+pub(crate) use cluster_member::{ClusterMember, Outlook, Trouble};
 pub(crate) use instance::Instance;
 pub(crate) use network::Network;
 pub(crate) use seed::{Outputs, Seed};

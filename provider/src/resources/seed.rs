@@ -63,13 +63,13 @@ impl Resource for Seed {
     fn plan(&self, plan: &mut Plan<'_>) {
         plan::plan(plan);
         if let Some(path) = output::path(plan.config)
-            && let Some(other) = self.outputs.plan(path, machine_name(plan.config))
+            && let Some(other) = self.outputs.plan(path, plan.config)
         {
             plan.diagnostics.push(
                 Diagnostic::error("Two seeds have the same output")
                     .detail(format!(
-                        "The seeds of the machines {other} and {} are both written to {path:?}, so that one machine would \
-                         be installed with the other's seed. Expected a file for each, such as \
+                        "The seeds of machine {other} and of another machine {} are both written to {path:?}, so that one \
+                         would be installed with the other's seed. Expected a file for each, such as \
                          \"seeds/${{each.key}}.tar\".",
                         machine_name(plan.config)
                     ))
@@ -83,16 +83,15 @@ impl Resource for Seed {
     /// With an error the state has the seed all the same: its keys were made.
     async fn create(&self, request: CreateRequest, _call: &Call) -> Applied {
         self.render(&request.config, request.planned, None)
-            .private(request.private)
     }
 
     // Read.
 
-    /// Of a seed only its file can be gone.
+    /// Of a seed only its file can be gone, or be another one than what was written.
     async fn read(&self, request: ReadRequest, _call: &Call) -> ReadState {
         let mut state = request.current;
         if let Some(path) = output::path(&state) {
-            let written = output::is_there(path);
+            let written = output::is_there(path, noted(&request.private));
             state.set_attr("written", written);
         }
         ReadState {
@@ -116,20 +115,22 @@ impl Resource for Seed {
         };
         if applied.diagnostics.has_errors() {
             applied.state = prior;
-        } else {
-            let left = self.left_behind(&prior, &applied.state);
-            applied.diagnostics.extend(left);
+            return applied.private(request.private);
         }
-        applied.private(request.private)
+        let left = self.left_behind(&prior, &request.private, &applied.state);
+        applied.diagnostics.extend(left);
+        applied
     }
 
     // Delete.
 
     async fn delete(&self, request: DeleteRequest, _call: &Call) -> Applied {
         let mut applied = Applied::new(Value::Null);
-        applied
-            .diagnostics
-            .extend(self.left_behind(&request.prior, &Value::Null));
+        applied.diagnostics.extend(self.left_behind(
+            &request.prior,
+            &request.private,
+            &Value::Null,
+        ));
         applied
     }
 
@@ -183,20 +184,28 @@ impl Seed {
         let written = self.outputs.write(config, name, &known(rendered));
         state.set_attr("written", output::path(config).map(|_| written.is_ok()));
         match written {
-            Ok(()) => Applied::new(state),
+            Ok(digest) => Applied::new(state).private(digest.unwrap_or_default().into_bytes()),
             Err(diagnostic) => Applied::failed(state, diagnostic),
         }
     }
 
     /// Takes the old file away once the new one is written.
-    fn left_behind(&self, prior: &Value, state: &Value) -> Option<Diagnostic> {
+    fn left_behind(&self, prior: &Value, private: &[u8], state: &Value) -> Option<Diagnostic> {
         let old = output::path(prior)?;
-        let name = machine_name(prior);
-        match output::path(state) == Some(old) {
+        let is_same = output::path(state).map(output::file) == Some(output::file(old));
+        match is_same {
             true => None,
-            false => self.outputs.remove(old, name),
+            false => self
+                .outputs
+                .remove(old, noted(private), machine_name(prior)),
         }
     }
+}
+
+/// What was noted of the file that was written: its digest. Nothing where the note was lost.
+fn noted(private: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(private).ok();
+    text.filter(|text| !text.is_empty())
 }
 
 /// Everything is known when it is applied.

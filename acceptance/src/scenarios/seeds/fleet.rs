@@ -260,25 +260,29 @@ resource "homelab_seed" "wrong" {
     Ok(())
 }
 
-/// The module as a user gets it: a copy, so that nothing is written into the repository.
-pub(super) fn module(context: &Context) -> Result<()> {
-    let workspace = context.workspace("seeds-module")?;
-    let from = repository().join("modules/fleet/.");
+/// The modules as a user gets them: a copy, so that nothing is written into the repository.
+pub(super) fn modules(context: &Context) -> Result<()> {
+    let workspace = context.workspace("seeds-modules")?;
+    let from = repository().join("modules");
     run(tool("cp", &["-R"]).arg(from).arg(workspace.folder()))?;
-    let tested = workspace.run(&["test", "-no-color"])?.succeeded()?;
-    tested.says("4 passed, 0 failed")?;
-
     prepare(context, &workspace)?;
-    let example = workspace.folder().join("examples/three");
-    for word in ["get", "validate"] {
-        let folder = format!("-chdir={}", example.display());
-        for file in ["break-glass.crt", "joiner.crt"] {
+    for (module, passed) in [("fleet", 4), ("cluster", 3)] {
+        let folder = workspace.folder().join("modules").join(module);
+        let at = |folder: &Path| format!("-chdir={}", folder.display());
+        let tested = workspace.run(&[&at(&folder), "test", "-no-color"])?;
+        let counted = format!("{passed} passed, 0 failed");
+        tested.succeeded()?.says(&counted)?;
+
+        let example = folder.join("examples/three");
+        for file in ["break-glass.crt", "break-glass.key", "joiner.crt"] {
             fs::copy(workspace.folder().join(file), example.join(file))?;
         }
-        workspace.run(&[&folder, word, "-no-color"])?.succeeded()?;
+        for word in ["get", "validate"] {
+            workspace
+                .run(&[&at(&example), word, "-no-color"])?
+                .succeeded()?;
+        }
     }
-    workspace
-        .run(&["fmt", "-check", "-recursive", "-no-color"])?
-        .succeeded()
-        .map(drop)
+    let formatted = workspace.run(&["fmt", "-check", "-recursive", "-no-color"])?;
+    formatted.succeeded().map(drop)
 }

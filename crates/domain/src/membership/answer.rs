@@ -74,6 +74,12 @@ pub enum Waiting {
         /// The member's.
         theirs: Version,
     },
+    /// The cluster has refused the machine for its version, which looked the same from here: members of a mixed cluster
+    /// list only what all have (HO-JOIN-08).
+    #[error(
+        "the cluster refuses the machine's version of Incus, and takes it once all are the same: {0}"
+    )]
+    Misfit(String),
     /// A member waits for others to be updated, and nobody joins meanwhile.
     #[error("member {member} waits for members of an older version to be updated")]
     Blocked {
@@ -112,7 +118,9 @@ impl Waiting {
             }
             Waiting::Cluster => "waiting-for-cluster",
             Waiting::Trust | Waiting::Initializing => "initializing",
-            Waiting::Version { .. } | Waiting::Blocked { .. } => "version-mismatch",
+            Waiting::Version { .. } | Waiting::Misfit(_) | Waiting::Blocked { .. } => {
+                "version-mismatch"
+            }
             Waiting::Joining => "joining",
             Waiting::Moving { .. } => "fixing-up",
         }

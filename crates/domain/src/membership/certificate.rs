@@ -5,9 +5,11 @@
 
 use core::fmt::Write as _;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
+
+use crate::certificate;
+
+pub use crate::certificate::Error;
 
 /// A public certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,48 +20,15 @@ pub struct Certificate {
     pub fingerprint: String,
 }
 
-/// Why a text is no certificate. The message continues "the text …"; it repeats nothing of the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// There is a private key in it.
-    #[error("holds a private key")]
-    PrivateKey,
-    /// There is no certificate in it.
-    #[error("holds no certificate in PEM form")]
-    None,
-    /// There is more than one.
-    #[error("holds more than one certificate")]
-    Several,
-    /// What stands between the lines that mark a certificate is no base64.
-    #[error("holds a certificate that is not whole")]
-    Damaged,
-}
-
-const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-const END: &str = "-----END CERTIFICATE-----";
-
 impl Certificate {
     /// Reads a text that holds one certificate, and beside it nothing that is secret.
     ///
     /// # Errors
-    /// The first reason why it does not.
+    /// Why it does not.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        if text.contains("PRIVATE KEY-----") {
-            return Err(Error::PrivateKey);
-        }
-        let (_, behind) = text.split_once(BEGIN).ok_or(Error::None)?;
-        let (body, rest) = behind.split_once(END).ok_or(Error::Damaged)?;
-        if rest.contains(BEGIN) {
-            return Err(Error::Several);
-        }
-        let body: String = body.chars().filter(|one| !one.is_whitespace()).collect();
-        let der = STANDARD.decode(body).map_err(|_| Error::Damaged)?;
-        // The outermost element of every certificate is a sequence.
-        if der.first() != Some(&0x30) {
-            return Err(Error::Damaged);
-        }
+        let der = certificate::one(text)?;
         Ok(Self {
-            pem: text.to_owned(),
+            pem: certificate::pem(&der),
             fingerprint: hexadecimal(&Sha256::digest(der)),
         })
     }
@@ -77,40 +46,44 @@ fn hexadecimal(bytes: &[u8]) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// The shortest text that has the form of one.
     pub(in super::super) const PEM: &str =
-        "-----BEGIN CERTIFICATE-----\nMAMC\nAQE=\n-----END CERTIFICATE-----\n";
+        include_str!("../../tests/seeds/certificates/metrics.pem");
+
+    /// As `openssl x509 -fingerprint -sha256` prints it.
+    const FINGERPRINT: &str = "3328f1e508a4375b7856a2d1ca7dbc21d1ae573d286307a0d1e28f4ffcc7989d";
 
     #[test]
     fn a_certificate_is_known_by_the_digest_of_its_bytes() {
-        let certificate = Certificate::parse(PEM).expect("a certificate");
-        let expected = hexadecimal(&Sha256::digest([0x30, 0x03, 0x02, 0x01, 0x01]));
-        assert_eq!(certificate.fingerprint, expected);
-        let crlf = PEM.replace('\n', "\r\n");
-        let read = Certificate::parse(&crlf).expect("a certificate");
-        assert_eq!(read.fingerprint, expected);
+        for text in [
+            PEM.to_owned(),
+            PEM.replace('\n', "\r\n"),
+            format!("metrics\n{PEM}"),
+        ] {
+            let certificate = Certificate::parse(&text).expect("a certificate");
+            assert_eq!(certificate.fingerprint, FINGERPRINT);
+            assert_eq!(certificate.pem, PEM);
+        }
     }
 
     #[test]
     fn what_is_no_public_certificate_says_why() {
         let key = format!("{PEM}-----BEGIN EC PRIVATE KEY-----\nhunter2\n");
         let twice = format!("{PEM}{PEM}");
+        let block =
+            |body: &str| format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----");
         for (text, error) in [
-            ("", Error::None),
-            ("hello", Error::None),
-            ("-----BEGIN CERTIFICATE-----\nMAMC", Error::Damaged),
+            (String::new(), Error::Missing),
+            ("hello".to_owned(), Error::Missing),
             (
-                "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----",
+                "-----BEGIN CERTIFICATE-----\nMAMC".to_owned(),
                 Error::Damaged,
             ),
-            (
-                "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
-                Error::Damaged,
-            ),
-            (key.as_str(), Error::PrivateKey),
-            (twice.as_str(), Error::Several),
+            (block("!"), Error::Damaged),
+            (block("MAMCAQE="), Error::NotX509),
+            (key, Error::PrivateKey),
+            (twice, Error::Several(2)),
         ] {
-            assert_eq!(Certificate::parse(text), Err(error), "{text}");
+            assert_eq!(Certificate::parse(&text), Err(error), "{text}");
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn looks_secret(text: &str) -> bool {
 }
 
 /// Whether a text holds a private key in PEM form.
-pub(super) fn is_private_key(text: &str) -> bool {
+pub(crate) fn is_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
 }
 

@@ -182,11 +182,9 @@ pub(crate) fn invariant_the_other_files_say_what_is_declared(seed: &Declared, fi
         .cloned()
         .unwrap_or_default();
     // HO-SEED-32: a choice has a bound, the user's own or that of IncusOS.
-    let chooses = install.target.is_some();
-    let target = install.target.unwrap_or_default();
+    let target = install.target.expect("a target");
     let bound = disk.min_size.known().map(String::as_str);
-    let bound = bound.unwrap_or(if chooses { "50GiB" } else { "" });
-    assert_eq!(target.min_size, bound);
+    assert_eq!(target.min_size, bound.unwrap_or("50GiB"));
     for (rendered, declared) in [
         (target.id, &disk.id),
         (target.bus, &disk.bus),

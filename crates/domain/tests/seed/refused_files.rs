@@ -83,6 +83,12 @@ fn contents_that_incusos_would_refuse_name_their_place() {
         ),
         ("kernel", r#"{"version": 1}"#, "version is not the string"),
         ("provider", r#"{}"#, "name is missing"),
+        ("provider", r#"{"name": null}"#, "name is missing"),
+        (
+            "kernel",
+            r#"{"console": [{"device": ""}]}"#,
+            "console[0].device is missing",
+        ),
         ("provider", r#"{"name": "mirror"}"#, "one of images"),
         (
             "provider",

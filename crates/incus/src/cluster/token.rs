@@ -106,8 +106,8 @@ fn waiting(mut operation: Operation) -> Option<Pending> {
 }
 
 impl Token {
-    /// The token as it is passed on: base64 of JSON, in Incus's own spelling.
-    pub(super) fn encode(&self) -> String {
+    /// The token as it is passed on: base64 of JSON, in Incus's own spelling. It is a secret.
+    pub fn encode(&self) -> String {
         let fields = json!({
             "server_name": self.server_name,
             "fingerprint": self.fingerprint,
@@ -143,7 +143,7 @@ pub(super) mod tests {
     pub(in super::super) fn token() -> Token {
         let body = format!(
             r#"{{"type":"async","operation":"/1.0/operations/u?project=default","metadata":
-            {{"id":"u","class":"token","status_code":103,"resources":null,"metadata":{METADATA}}}}}"#
+            {{"id":"u","class":"token","status_code":103,"resources":{{"cluster-members":null}},"metadata":{METADATA}}}}}"#
         );
         (mint("m2").read)(&reply(202, &body)).expect("a token")
     }

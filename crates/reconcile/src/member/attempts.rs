@@ -22,9 +22,19 @@ pub struct Attempts {
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
     disturbances: u32,
+    /// What the cluster said when it refused the machine's version.
+    misfit: Option<String>,
 }
 
 impl Attempts {
+    /// Why the machine need not try to join at once again; told once, so that a later pass tries.
+    pub(super) fn misfit(&mut self, step: &Step) -> Option<String> {
+        match step {
+            Step::Join(_) => self.misfit.take(),
+            _ => None,
+        }
+    }
+
     /// Adds what no list shows.
     pub(super) fn complete(&self, seen: &mut Seen, name: &str) {
         if let Some(member) = seen.members.iter_mut().find(|member| member.name == name) {
@@ -63,6 +73,7 @@ impl Attempts {
     /// HO-JOIN-08: a version that differs is no failed join; it is waited for.
     fn join_failed(&mut self, error: &Error, said: String) {
         if join::failure(&said) == join::Failure::Version {
+            self.misfit = Some(said);
             return;
         }
         // Where the answer was lost the join may well go on.

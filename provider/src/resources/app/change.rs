@@ -24,7 +24,7 @@ use tfplugin::{
 use super::model::declared;
 use super::private::Private;
 use super::state;
-use crate::diagnose;
+use crate::{diagnose, owner};
 
 /// How long a create, an update or a destroy may take unless the user says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -34,7 +34,7 @@ pub(super) async fn create(cluster: &Cluster, request: CreateRequest, call: &Cal
     let name = name_of(&request.planned);
     let fail =
         |error: &Error| Applied::failed(Value::Null, diagnose::app("Creating", &name, error));
-    let owner = match new_owner() {
+    let owner = match owner::new() {
         Ok(owner) => owner,
         Err(diagnostic) => return Applied::failed(Value::Null, diagnostic),
     };
@@ -389,15 +389,4 @@ fn refused(spec: &AppSpec, refusal: entry::Refusal) -> Error {
 
 fn name_of(object: &Value) -> String {
     object.attr("name").as_str().unwrap_or_default().to_owned()
-}
-
-/// A random id: two configurations that declare the same app must never look alike.
-fn new_owner() -> Result<String, Diagnostic> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Diagnostic::error("No random numbers are to be had").detail(format!(
-            "The operating system refused them: {error}. An app needs an id of its own."
-        ))
-    })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -27,14 +27,14 @@ pub(super) fn plan(plan: &mut Plan<'_>) {
         Value::Unknown => Value::Unknown,
         _ => Value::Bool(true),
     };
-    if plan.changed() {
+    // An output that is gone is a change by itself. Then all is rendered again, as the apply will.
+    if plan.changed() || plan.prior.attr("written") != &written {
         match kept(plan) {
             Ok(kept) => complete(plan, &declared(config), kept.as_ref()),
             Err(diagnostic) => plan.diagnostics.push(diagnostic),
         }
         warn_of_plain_text(plan);
     }
-    // An output that is gone is a change by itself, of this attribute alone.
     plan.set("written", written);
 }
 
@@ -111,7 +111,7 @@ pub(super) fn map(files: Option<&Files>, read: impl Fn(&String) -> String) -> Va
     }
 }
 
-pub(super) fn sha256(content: &str) -> String {
+pub(super) fn sha256(content: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(content);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -133,8 +133,9 @@ fn reinstall(name: &str, changed: &[String]) -> Option<Diagnostic> {
     (!changed.is_empty()).then(|| {
         Diagnostic::warning(format!("Machine {name} must be installed again for its new seed to count")).detail(format!(
             "What changes is {}. IncusOS reads its seed at the first start only: media that were made before, and a machine \
-             that was installed from one, keep what they have. Make the medium again and install the machine, or change it \
-             where it runs as well.",
+             that was installed from one, keep what they have. Make the medium again and install the machine: IncusOS takes no \
+             disk with a partition table, so empty its disk first (`wipefs --all` from any live system). Or change the \
+             machine where it runs as well.",
             changed.join(", ")
         ))
     })

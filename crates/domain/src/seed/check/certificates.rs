@@ -1,9 +1,9 @@
 //! The certificates that a seed trusts: the operator's own, and that of whoever joins the machine.
 
 use super::{at, missing};
+use crate::certificate;
 use crate::given::Given;
 use crate::issue::{Issue, attribute};
-use crate::seed::certificate;
 use crate::seed::declared::Declared;
 
 /// HO-SEED-09, HO-SEED-10, HO-SEED-17, HO-SEED-20.

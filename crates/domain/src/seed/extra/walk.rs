@@ -1,9 +1,10 @@
 //! Compares a value with the fields that may stand there. Faults name the place as `console[0].device`, never a value.
 
 use super::fields::{Field, File, Kind};
+use crate::certificate;
 use crate::seed::json::Json;
 use crate::seed::release::Release;
-use crate::seed::{certificate, secret};
+use crate::seed::secret;
 
 /// What is the same everywhere on the way through one file.
 struct Walk<'a> {
@@ -112,6 +113,12 @@ impl Walk<'_> {
             let at = below(at, field.name);
             let position = given.iter().position(|(name, _)| name == field.name);
             let value = position.map(|position| given.remove(position).1);
+            // IncusOS takes an empty text, or none, as it is, and stumbles over it in front of the machine.
+            let is_missing = match &value {
+                None | Some(Json::Null) => true,
+                Some(Json::Text(text)) => text.is_empty(),
+                Some(_) => false,
+            };
             if value.as_ref().is_some_and(|value| *value != Json::Null)
                 && field.since > self.release
             {
@@ -121,12 +128,10 @@ impl Walk<'_> {
                     &format!("is a field that the release {release} does not know. Set incusos_release to {since} or later"),
                 );
             }
-            match value.and_then(|value| self.value(&field.kind, value, &at)) {
-                Some(value) => all.push((field.name.to_owned(), value)),
-                None if field.required && position.is_none() => {
-                    self.fault(&at, "is missing. Set it")
-                }
-                None => {}
+            let value = value.and_then(|value| self.value(&field.kind, value, &at));
+            all.extend(value.map(|value| (field.name.to_owned(), value)));
+            if field.required && is_missing {
+                self.fault(&at, "is missing. Set it");
             }
         }
         all

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{VERSION, settled, text};
-use crate::seed::certificate;
+use crate::certificate;
 use crate::seed::declared::{Declared, Keys};
 
 /// The profile through which a workload reaches the Incus of its own member (HO-SEED-25).

@@ -16,8 +16,7 @@ struct File {
     version: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     security: Option<Security>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<Target>,
+    target: Target,
 }
 
 #[derive(Serialize)]
@@ -28,14 +27,13 @@ struct Security {
     missing_secure_boot: Option<bool>,
 }
 
-#[derive(Serialize, PartialEq, Eq)]
+#[derive(Serialize)]
 struct Target {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bus: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_size: Option<String>,
+    min_size: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_size: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +46,7 @@ pub(super) fn render(seed: &Declared) -> Option<String> {
         Some(declared) => security(declared)?,
     };
     let target = match settled(&seed.machine.install_disk)? {
-        None => None,
+        None => target(&disk::Declared::default())?,
         Some(declared) => target(declared)?,
     };
     text(&File {
@@ -70,30 +68,15 @@ fn security(declared: &DeclaredSecurity) -> Option<Option<Security>> {
     }))
 }
 
-/// HO-SEED-06: one disk, or none where the machine has only one.
-fn target(declared: &disk::Declared) -> Option<Option<Target>> {
-    let target = Target {
+/// HO-SEED-06, HO-SEED-32: one disk, and always with a bound. IncusOS chooses first and measures afterwards, so that a card
+/// or a second stick would make the only disk one of two, or be the smallest.
+fn target(declared: &disk::Declared) -> Option<Target> {
+    let min_size = settled(&declared.min_size)?.cloned();
+    Some(Target {
         id: settled(&declared.id)?.cloned(),
         bus: settled(&declared.bus)?.cloned(),
-        min_size: settled(&declared.min_size)?.cloned(),
+        min_size: min_size.unwrap_or_else(|| SMALLEST.to_owned()),
         max_size: settled(&declared.max_size)?.cloned(),
         sort_order: settled(&declared.sort_order)?.cloned(),
-    };
-    let Target {
-        id,
-        bus,
-        min_size,
-        max_size,
-        sort_order,
-    } = &target;
-    let parts = [id, bus, min_size, max_size, sort_order];
-    let is_any = parts.into_iter().any(Option::is_some);
-    Some(is_any.then(|| large_enough(target)))
-}
-
-/// HO-SEED-32: IncusOS chooses first and measures afterwards, so that the smallest disk of all, a card or a stick, would
-/// end the installation where a larger one is left.
-fn large_enough(target: Target) -> Target {
-    let min_size = target.min_size.or_else(|| Some(SMALLEST.to_owned()));
-    Target { min_size, ..target }
+    })
 }

@@ -9,24 +9,30 @@ use base64::engine::general_purpose::STANDARD;
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
-use super::secret;
+use crate::seed::secret;
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
 /// Why a text is not the certificate that was asked for. The message continues "The text".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Error {
+pub enum Error {
+    /// There is a private key in it.
     #[error("holds a private key, which must stay with its owner (it is not repeated here)")]
     PrivateKey,
+    /// There is no certificate in it.
     #[error("holds no certificate in PEM form")]
     Missing,
+    /// There are this many.
     #[error("holds {0} certificates")]
     Several(usize),
+    /// There is more than a certificate in it.
     #[error("holds another PEM block beside a certificate")]
     OtherBlock,
+    /// What stands between the lines that mark a certificate is no base64, or has no end.
     #[error("holds a certificate whose PEM form is damaged")]
     Damaged,
+    /// What it decodes to is something else.
     #[error("holds a PEM block CERTIFICATE that is not an X.509 certificate")]
     NotX509,
 }
@@ -35,7 +41,7 @@ pub(super) enum Error {
 ///
 /// # Errors
 /// If there is none, another thing or more than that.
-pub(super) fn one(text: &str) -> Result<Vec<u8>, Error> {
+pub(crate) fn one(text: &str) -> Result<Vec<u8>, Error> {
     let mut all = all(text)?;
     match (all.len(), all.pop()) {
         (1, Some(der)) => Ok(der),
@@ -47,7 +53,7 @@ pub(super) fn one(text: &str) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// If there is none, or something else.
-pub(super) fn all(text: &str) -> Result<Vec<Vec<u8>>, Error> {
+pub(crate) fn all(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     if secret::is_private_key(text) {
         return Err(Error::PrivateKey);
     }
@@ -79,7 +85,7 @@ pub(super) fn all(text: &str) -> Result<Vec<Vec<u8>>, Error> {
 }
 
 /// A certificate in PEM form, with lines of 64 characters.
-pub(super) fn pem(der: &[u8]) -> String {
+pub(crate) fn pem(der: &[u8]) -> String {
     let body = STANDARD.encode(der);
     let mut text = format!("{BEGIN}\n");
     for (position, character) in body.chars().enumerate() {
@@ -92,6 +98,6 @@ pub(super) fn pem(der: &[u8]) -> String {
 }
 
 /// The spelling of a seed, or the text as it is where it is no certificate, which `check` refuses.
-pub(super) fn normalised(text: &str) -> String {
+pub(crate) fn normalised(text: &str) -> String {
     one(text).map_or_else(|_| text.to_owned(), |der| pem(&der))
 }

@@ -1,0 +1,158 @@
+//! Diagnostics about members: why a machine is none yet, why a member is not as declared, and why one stays.
+//!
+//! Before: `domain::membership` refused, `reconcile` failed, or time was over. After: OpenTofu shows them. The sentences of
+//! `domain` say what was seen and what to do; here stands what to do with OpenTofu.
+
+use domain::duration;
+use domain::membership::removal;
+use reconcile::error::Error;
+use tfplugin::Diagnostic;
+
+use super::{capitalised, connection, sentence, told};
+use crate::resources::Trouble;
+
+/// A change of a member did not come to its end.
+pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
+    match trouble {
+        Trouble::Stopped { awaited } => stopped(doing, name, awaited),
+        Trouble::Failed(error) => unread_member(doing, name, error),
+        Trouble::Refused(refusal) => {
+            Diagnostic::error(format!("{doing} member {name} was refused"))
+                .detail(sentence(capitalised(&refusal.to_string()), None))
+        }
+        Trouble::Stays(refusal) => stays(name, refusal),
+        Trouble::NoCluster => no_cluster(name),
+        Trouble::TimedOut { limit, awaited } => {
+            Diagnostic::error(format!("{doing} member {name} took too long")).detail(format!(
+                "After {} it had not come to its end: {awaited}.\n\n{}",
+                duration::format(*limit),
+                "What was reached is kept, and the next apply goes on from there. To allow more time, raise the limit in \
+                 `timeouts`."
+            ))
+        }
+    }
+}
+
+fn stopped(doing: &str, name: &str, awaited: &str) -> Diagnostic {
+    Diagnostic::error(format!("{doing} member {name} was stopped")).detail(format!(
+        "Where it was: {awaited}.\n\nWhat was reached is kept. Apply again to go on from there."
+    ))
+}
+
+/// What `on_destroy` allows counts only once it was applied, which nobody would guess.
+fn stays(name: &str, refusal: &removal::Refusal) -> Diagnostic {
+    let reason = sentence(capitalised(&refusal.to_string()), None);
+    let detail = match reason.contains("on_destroy") {
+        true => format!(
+            "{reason}\n\nWhat on_destroy allows counts as it was last applied: put the member back into the configuration if \
+             it is not there, set on_destroy, run `tofu apply`, and remove the member after that. Nothing was lost."
+        ),
+        false => format!("{reason}\n\nNothing was lost. Remove the member again after that."),
+    };
+    Diagnostic::error(format!("Member {name} was not removed")).detail(detail)
+}
+
+/// A request about a member failed.
+pub(crate) fn unread_member(doing: &str, name: &str, error: &Error) -> Diagnostic {
+    let hint = match error {
+        Error::Incus(error) => connection::hint(error),
+        Error::BootstrapFailed { .. } => Some(
+            "See the error of the bootstrap member. Apply again when its cause is gone; what was reached is kept."
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    Diagnostic::error(format!("{doing} member {name} failed")).detail(match hint {
+        Some(hint) => format!("{}\n\n{hint}", told(error)),
+        None => told(error),
+    })
+}
+
+/// Nobody answers who is in a cluster. A machine that was installed anew must not make its cluster look deleted.
+pub(crate) fn no_cluster(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("Member {name} was not found, because no cluster answers")).detail(
+        "None of the provider's endpoints leads to a server that is in a cluster. Expected at least one member of the \
+         cluster. If the cluster does not exist any more, remove its members from the state: `tofu state rm`.",
+    )
+}
+
+/// A member is not where it was looked for, and nobody has said which of several clusters is meant.
+pub(crate) fn member_nowhere(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("Member {name} was not found, and may be in another cluster")).detail(
+        "The cluster of the server that answered first does not list it, the provider has several endpoints, and what was \
+         known about the member's cluster is lost. Expected `server_fingerprints` in the provider block, so that only the \
+         right cluster is asked. If the member is really gone, remove it from the state: `tofu state rm`.",
+    )
+}
+
+/// Everything that could be done was done, and it was not enough.
+pub(crate) fn still_missing(name: &str, missing: &[String]) -> Diagnostic {
+    Diagnostic::error(format!("Member {name} is not as declared")).detail(format!(
+        "It still lacks: {}. Nothing that could be done from here repairs that: a pool that has another driver, or that other \
+         members have and this one does not, has to be made or removed on the cluster by hand. Correct it there, or declare \
+         what is there, and apply again.",
+        missing.join(", ")
+    ))
+}
+
+/// What stays true after a removal.
+pub(crate) fn left_behind(name: &str, warning: &removal::Warning) -> Diagnostic {
+    let summary = match warning {
+        removal::Warning::LastMember { .. } => {
+            format!("Member {name} was forgotten and not removed, because it is the last one")
+        }
+        removal::Warning::Alive { .. } => format!("Member {name} was removed and is still alive"),
+    };
+    Diagnostic::warning(summary).detail(sentence(capitalised(&warning.to_string()), None))
+}
+
+/// HO-CLUS-03.
+pub(crate) fn two_members(one: &str, other: &str) -> Diagnostic {
+    Diagnostic::warning("The cluster has two members, and bears the loss of neither").detail(format!(
+        "Of {one} and {other} only one has a vote, and when that one fails nothing can be decided on the other. Expected \
+         one member, or three and more."
+    ))
+}
+
+/// A member keeps its last known values while it does not answer.
+pub(crate) fn silent_member(name: &str, is_offline: bool) -> Diagnostic {
+    match is_offline {
+        true => Diagnostic::warning(format!("Member {name} is offline")).detail(
+            "It is shown as it was last seen. Check the machine. If it will not come back, apply \
+             on_destroy = { force = true } for it and remove it then; what is on it is lost.",
+        ),
+        false => Diagnostic::warning(format!("Member {name} does not answer")).detail(
+            "It is shown as it was last seen. Incus will say within seconds whether it is offline; plan again then.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    fn detail(trouble: &Trouble) -> String {
+        member("Removing", "b", trouble).detail
+    }
+
+    /// HO-CLUS-08: whoever reads that on_destroy is needed learns that it has to be applied first.
+    #[test]
+    fn a_member_that_stays_says_what_to_do() {
+        let on_it = Trouble::Stays(removal::Refusal::Instances(vec!["web-g0".to_owned()]));
+        assert!(detail(&on_it).starts_with("It hosts web-g0: "));
+        assert!(detail(&on_it).contains("counts as it was last applied"));
+        let primary = Trouble::Stays(removal::Refusal::Primary);
+        assert!(!detail(&primary).contains("last applied"));
+    }
+
+    #[test]
+    fn what_was_awaited_last_is_told() {
+        let awaited = "the machine does not answer: refused".to_owned();
+        let limit = Duration::from_secs(3600);
+        let late = Trouble::TimedOut { limit, awaited };
+        let expected = "After 1h it had not come to its end: the machine does not answer: refused.";
+        assert!(detail(&late).starts_with(expected), "{}", detail(&late));
+    }
+}

@@ -4,7 +4,7 @@
 //! does not hold; one whose needs this machine does not meet is skipped, and that is said, never counted as a pass.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
@@ -27,6 +27,8 @@ pub enum Need {
     Incus7,
     /// WireGuard in user space, and a kernel that gives it a network card.
     WireGuard,
+    /// Loop devices: files that are disks to the kernel.
+    LoopDevices,
 }
 
 impl Need {
@@ -37,6 +39,7 @@ impl Need {
             Need::Terraform => "terraform",
             Need::Incus7 => "incus-7.0",
             Need::WireGuard => "wireguard",
+            Need::LoopDevices => "loop-devices",
         }
     }
 
@@ -46,6 +49,7 @@ impl Need {
             Need::Terraform => tofu::on_path("terraform").is_some(),
             Need::Incus7 => Incus::V7.check().is_ok(),
             Need::WireGuard => Tunnel::check().is_ok(),
+            Need::LoopDevices => Path::new("/dev/loop-control").exists(),
         }
     }
 }

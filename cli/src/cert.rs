@@ -4,7 +4,7 @@
 //! will join. Their public halves go into `homelab_seed`; the private ones stay where the operator puts them. After:
 //! `incus::certificate` makes the pairs. Not here: the certificates that seeds mint for themselves.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -147,11 +147,23 @@ fn self_signed(name: &str, validity: Duration, now: SystemTime) -> Result<Pair, 
 
 /// Writes a file that was not there before.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertError> {
+    create(path, mode, |file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    })
+}
+
+/// Makes a file that was not there before, and leaves none if filling it fails.
+fn create(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), CertError> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);
     let written = file.and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
+        // Only from here on the file is ours to remove.
+        fill(&mut file).inspect_err(|_| drop(fs::remove_file(path)))
     });
     written.map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => CertError::Exists {
@@ -228,6 +240,26 @@ mod tests {
             assert_eq!(names, 1);
             let text = fs::read_to_string(home.path().join(name)).expect("a file");
             assert_eq!(text, "mine");
+        }
+    }
+
+    /// A full disk leaves no half of a key, and nobody else's file goes with it.
+    #[test]
+    fn a_file_that_cannot_be_filled_is_removed_again() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+        fs::write(&theirs, "mine").expect("a file");
+        let fill = |file: &mut File| {
+            file.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        for (path, expected, part) in [
+            (&ours, None, "Writing"),
+            (&theirs, Some("mine"), "there already"),
+        ] {
+            let told = create(path, 0o600, fill).expect_err(part).to_string();
+            assert!(told.contains(part), "{told}");
+            assert_eq!(fs::read_to_string(path).ok().as_deref(), expected);
         }
     }
 

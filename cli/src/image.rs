@@ -19,7 +19,7 @@ mod target;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -30,9 +30,9 @@ use crate::progress::{Progress, size, time};
 use base::{Base, BaseError};
 use beside::Beside;
 use copy::{CopyError, Seed, Sink};
-use refuse::{Intent, Refusal, refuse};
+use refuse::{Intent, Refusal, is_judged, refuse};
 use seed::SeedError;
-use target::{Kernel, Kind, look};
+use target::{Device, Kernel, Kind, look};
 
 /// What is asked for.
 #[derive(clap::Args)]
@@ -111,6 +111,8 @@ pub(crate) enum ImageError {
         #[source]
         source: io::Error,
     },
+    #[error("{path} is not {name} any more, which was looked at a moment ago. Nothing was written")]
+    Changed { path: PathBuf, name: String },
     #[error("Making a file beside {path} failed")]
     Make {
         path: PathBuf,
@@ -156,9 +158,9 @@ fn write_image(write: &Write, base: &Base, files: &Files) -> Result<String, Imag
     };
     let size = base.size.unwrap_or(base.layout.image_size);
     let verb = match place(write, size, true)? {
-        Kind::Device(_) => {
+        Kind::Device(judged) => {
             let path = &write.output;
-            let device = open_device(path)?;
+            let device = open_device(path, &judged)?;
             let failed = |source| ImageError::Device {
                 path: path.clone(),
                 source,
@@ -233,9 +235,9 @@ fn write_volume(write: &Write, files: &Files) -> Result<String, ImageError> {
     };
     let bytes = packed(files, format)?;
     match place(write, bytes.len() as u64, false)? {
-        Kind::Device(_) => {
-            let device = open_device(&write.output)?;
-            volume_onto(&device, &bytes).map_err(|source| ImageError::Device {
+        Kind::Device(judged) => {
+            let device = open_device(&write.output, &judged)?;
+            volume_onto(&device, judged.size, &bytes).map_err(|source| ImageError::Device {
                 path: write.output.clone(),
                 source,
             })?;
@@ -251,11 +253,23 @@ fn write_volume(write: &Write, files: &Files) -> Result<String, ImageError> {
     ))
 }
 
+/// Other file systems have their signatures up to here from either end of a device, in bytes.
+const SIGNATURES: u64 = 1 << 20;
+
 /// A volume is small, and is compared as a whole.
-fn volume_onto(device: &File, bytes: &[u8]) -> Result<(), CopyError> {
-    use std::os::unix::fs::FileExt;
-    let written = device.write_all_at(bytes, 0);
-    written.map_err(|source| CopyError::Write { at: 0, source })?;
+///
+/// What another file system left around it is overwritten: whoever finds two signatures on a device believes neither.
+fn volume_onto(device: &File, size: u64, bytes: &[u8]) -> Result<(), CopyError> {
+    let end = bytes.len() as u64;
+    let tail = size.saturating_sub(SIGNATURES).max(end);
+    let put = |at: u64, bytes: &[u8]| {
+        let written = device.write_all_at(bytes, at);
+        written.map_err(|source| CopyError::Write { at, source })
+    };
+    for (from, to) in [(end, SIGNATURES.min(size)), (tail, size)] {
+        put(from, &vec![0; to.saturating_sub(from) as usize])?;
+    }
+    put(0, bytes)?;
     device.sync_all().map_err(CopyError::Sync)?;
     copy::forget(device, 0, None);
     copy::compare(device, 0, bytes, &mut vec![0; bytes.len()])
@@ -295,7 +309,12 @@ fn place(write: &Write, size: u64, is_disk: bool) -> Result<Kind, ImageError> {
 }
 
 /// Opens a device so that nothing else can mount it meanwhile. The kernel refuses if something has done so already.
-fn open_device(path: &Path) -> Result<File, ImageError> {
+/// What was plugged in under the same name meanwhile is refused.
+fn open_device(path: &Path, judged: &Device) -> Result<File, ImageError> {
+    let failed = |source| ImageError::OpenDevice {
+        path: path.to_owned(),
+        source,
+    };
     let mut options = OpenOptions::new();
     let flags = OFlags::EXCL.bits() as i32;
     let opened = options
@@ -303,9 +322,14 @@ fn open_device(path: &Path) -> Result<File, ImageError> {
         .write(true)
         .custom_flags(flags)
         .open(path);
-    opened.map_err(|source| ImageError::OpenDevice {
+    let device = opened.map_err(failed)?;
+    let there = device.metadata().map_err(failed)?;
+    if is_judged(judged, there.file_type().is_block_device(), there.rdev()) {
+        return Ok(device);
+    }
+    Err(ImageError::Changed {
         path: path.to_owned(),
-        source,
+        name: judged.name.clone(),
     })
 }
 

@@ -1,6 +1,9 @@
 //! Media: an image with a real partition table gets a seed, and only that changes in it.
 //!
-//! The image is made by `sgdisk`, sized as IncusOS's, and compared by `cmp`; the seed is read back by `tar`.
+//! The image is made by `sgdisk`, sized as IncusOS's, and compared by `cmp`; the seed is read back by `tar`. Devices are in
+//! `media/devices.rs`.
+
+mod devices;
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -12,18 +15,30 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::seeds::prepare;
 use crate::process::{run, said, tool};
-use crate::scenario::{Context, Scenario};
+use crate::scenario::{Context, Need, Scenario};
 use crate::workspace::Workspace;
 
-pub(super) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "an_image_is_written_with_a_sealed_seed_and_nothing_else_changes",
-    proves: "`homelabctl image write` puts a sealed seed into partition 2 of an image of 3 GiB, plain and compressed; every other \
-             byte is the image's, and an image without the partition is refused (HO-SEED-03, HO-SEED-04, HO-SEED-31).",
-    group: "media",
-    needs: &[],
-    seconds: 40,
-    run: write,
-}];
+pub(super) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "an_image_is_written_with_a_sealed_seed_and_nothing_else_changes",
+        proves: "`homelabctl image write` puts a sealed seed into partition 2 of an image of 3 GiB, plain and compressed; every \
+                 other byte is the image's, and an image without the partition is refused (HO-SEED-03, HO-SEED-04, HO-SEED-31).",
+        group: "media",
+        needs: &[],
+        seconds: 40,
+        run: write,
+    },
+    Scenario {
+        name: "a_device_is_written_only_if_it_is_free_and_named",
+        proves: "`homelabctl image write` onto a block device is refused while it is mounted, without `--yes` and with another's \
+                 name; confirmed, it has the image with the seed, or a volume that `blkid` knows as SEED_DATA, whatever was on it \
+                 before (HO-SEED-02, HO-SEED-29, HO-SEED-30).",
+        group: "media",
+        needs: &[Need::LoopDevices],
+        seconds: 90,
+        run: devices::write,
+    },
+];
 
 /// Where IncusOS's images have their second partition, in bytes.
 const SEED_AT: u64 = 2_148_532_224;
@@ -67,16 +82,13 @@ pub(crate) fn image(path: &Path, seed_name: &str, length: u64) -> Result<()> {
     );
     partitions.args(["--new=4:0:+100M", "--new=5:0:0", "--change-name", &name]);
     run(partitions.arg(path))?;
-    for at in [
-        1 << 20,
-        SEED_AT - 4096,
-        SEED_AT,
-        SEED_AT + (100 << 20),
-        5 << 29,
-    ] {
+    for at in [1 << 20, SEED_AT - 4096, SEED_AT + (100 << 20), 5 << 29] {
         file.seek(SeekFrom::Start(at))?;
         file.write_all(&[0xA5; 8192])?;
     }
+    // Well past the end of any seed, so that a write behind it shows.
+    file.seek(SeekFrom::Start(SEED_AT))?;
+    file.write_all(&vec![0xA5; 1 << 20])?;
     file.sync_all().context("writing an image")
 }
 
@@ -116,7 +128,7 @@ fn write(context: &Context) -> Result<()> {
             &output,
         ))?;
         let files = &workspace.attributes("homelab_seed.a")?["files"];
-        let length = seed_is_there(&output, files)?;
+        let length = seed_is_there(&folder, &output, files)?;
         nothing_else(&base, &output, length)?;
         let mode = fs::metadata(&output)?.permissions().mode() & 0o777;
         ensure!(mode == 0o600, "a medium holds keys, and has mode {mode:o}");
@@ -139,28 +151,30 @@ fn write(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// What `tar` reads from the partition is what the state has. The seed's length.
-fn seed_is_there(medium: &Path, files: &serde_json::Value) -> Result<u64> {
+/// What `tar` reads from the partition is what the state has. The length of its archive: each file has a header of 512
+/// bytes and is padded to such blocks, and two of them end it.
+fn seed_is_there(folder: &Path, medium: &Path, files: &serde_json::Value) -> Result<u64> {
     let mut file = File::open(medium)?;
     file.seek(SeekFrom::Start(SEED_AT))?;
     let mut partition = Vec::new();
     file.take(1 << 20).read_to_end(&mut partition)?;
-    let archive = medium.with_extension("partition");
+    let archive = folder.join("partition.tar");
     fs::write(&archive, &partition)?;
     let files = files.as_object().context("files")?;
+    let mut length = 1024;
     for (name, content) in files {
         let read = run(tool("tar", &["--extract", "--to-stdout", "--file"])
             .arg(&archive)
             .arg(name))?;
         ensure!(content.as_str() == Some(&read), "{name} reads as {read:?}");
+        length += 512 + (read.len() as u64).next_multiple_of(512);
     }
-    let plain = partition.iter().rposition(|byte| !matches!(byte, 0 | 0xA5));
-    Ok(plain.context("a seed")? as u64 + 1)
+    Ok(length)
 }
 
-/// Before the seed and after its archive's end, which is padded to whole records of tar.
+/// Before the seed and from its archive's end on.
 fn nothing_else(base: &Path, medium: &Path, seed: u64) -> Result<()> {
-    let end = SEED_AT + seed.div_ceil(10_240) * 10_240 + 10_240;
+    let end = SEED_AT + seed;
     let before = SEED_AT.to_string();
     let after = format!("{end}:{end}");
     for limits in [["--bytes", &before], ["--ignore-initial", &after]] {

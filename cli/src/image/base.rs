@@ -14,6 +14,8 @@ use super::gpt::{self, GptError, HEAD, Layout};
 const GZIP: &[u8] = b"\x1f\x8b";
 /// The unpacker asks for its input in pieces of this size.
 const INPUT: usize = 1 << 20;
+/// What may follow the end that an image's table tells, in bytes: padding, and nothing that fills a disk.
+pub(crate) const SLACK: u64 = 16 << 20;
 
 /// An image with a place for a seed.
 #[derive(Debug)]
@@ -54,6 +56,14 @@ pub(crate) enum BaseError {
     Cut {
         path: PathBuf,
         size: u64,
+        expected: u64,
+    },
+    #[error(
+        "The image {path} unpacks to more than {most} bytes, and its partition table says {expected}: it is no image of IncusOS"
+    )]
+    Endless {
+        path: PathBuf,
+        most: u64,
         expected: u64,
     },
 }
@@ -115,6 +125,20 @@ impl Base {
         Err(BaseError::Cut {
             path: self.path.clone(),
             size,
+            expected,
+        })
+    }
+
+    /// Stops a packed image that unpacks to much more than an image. The size of another one is known before.
+    pub(crate) fn limit(&self, reached: u64) -> Result<(), BaseError> {
+        let expected = self.layout.image_size;
+        let most = expected.saturating_add(SLACK);
+        if !self.is_packed || reached <= most {
+            return Ok(());
+        }
+        Err(BaseError::Endless {
+            path: self.path.clone(),
+            most,
             expected,
         })
     }

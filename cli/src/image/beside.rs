@@ -64,7 +64,7 @@ impl Beside {
                 folder
             }
         };
-        File::open(folder)?.sync_all()
+        media::sync_folder(&folder)
     }
 }
 

@@ -279,6 +279,7 @@ fn pump(
         let mut at = 0;
         for piece in to_write {
             let (buffer, length) = piece.map_err(|error| base.failed(error))?;
+            base.limit(at + length as u64)?;
             take(at, &buffer[..length])?;
             at += length as u64;
             // The reader has ended, and needs no more buffers.

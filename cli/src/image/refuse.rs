@@ -47,11 +47,25 @@ pub(crate) enum Refusal {
     Unconfirmed { device: String, name: String },
     #[error("--yes names {given}, and --output is {device}. Nothing was written")]
     Misconfirmed { device: String, given: String },
+    #[error(
+        "--yes names a device, and {path} is none. Is it plugged in? For a file leave out --yes"
+    )]
+    NoDevice { path: PathBuf },
+    #[error("{path} would be a file among devices, and is none of them. Is the device plugged in?")]
+    AmongDevices { path: PathBuf },
 }
 
 /// Says why this place must not be written to, if so.
 pub(crate) fn refuse(target: &Target, intent: &Intent) -> Result<(), Refusal> {
     let path = target.path.clone();
+    let is_file = matches!(target.kind, Kind::Nothing | Kind::File { .. });
+    // A file in the place of a missing stick would be taken for one.
+    if is_file && intent.confirmed.is_some() {
+        return Err(Refusal::NoDevice { path });
+    }
+    if is_file && target.is_among_devices {
+        return Err(Refusal::AmongDevices { path });
+    }
     match &target.kind {
         Kind::Nothing => Ok(()),
         Kind::Folder => Err(Refusal::Folder { path }),
@@ -107,6 +121,11 @@ fn refuse_device(device: &Device, intent: &Intent) -> Result<(), Refusal> {
     }
 }
 
+/// Whether what was opened, a block device or not and with these numbers, is the device that was judged.
+pub(crate) fn is_judged(device: &Device, is_block: bool, rdev: u64) -> bool {
+    is_block && rdev == device.rdev
+}
+
 /// A device as its owner recognises it.
 fn shown(device: &Device) -> String {
     let model = device.model.as_deref().unwrap_or("unknown model");
@@ -128,28 +147,73 @@ mod tests {
     }
 
     fn told(kind: Kind, intent: &Intent) -> String {
-        let path = "out".into();
-        let refused = refuse(&Target { path, kind }, intent);
+        told_at(kind, false, intent)
+    }
+
+    fn told_at(kind: Kind, is_among_devices: bool, intent: &Intent) -> String {
+        let target = Target {
+            path: "out".into(),
+            kind,
+            is_among_devices,
+        };
+        let refused = refuse(&target, intent);
         refused.map_or_else(|refusal| refusal.to_string(), |()| String::new())
     }
 
     #[test]
     fn files_and_confirmed_sticks_are_written() {
-        for kind in [
-            Kind::Nothing,
-            Kind::File { identity: (1, 9) },
-            Kind::File { identity: (2, 2) },
-            Kind::Device(stick()),
+        let mut to_a_file = intent();
+        to_a_file.confirmed = None;
+        for (kind, intent) in [
+            (Kind::Nothing, &to_a_file),
+            (Kind::File { identity: (1, 9) }, &to_a_file),
+            (Kind::File { identity: (2, 2) }, &to_a_file),
+            (Kind::Device(stick()), &intent()),
         ] {
-            assert_eq!(told(kind, &intent()), "");
+            assert_eq!(told(kind, intent), "");
         }
+        assert_eq!(told_at(Kind::Device(stick()), true, &intent()), "");
         let mut by_path = intent();
         by_path.confirmed = Some("/dev/sdb".into());
         assert_eq!(told(Kind::Device(stick()), &by_path), "");
     }
 
+    /// A stick that is not plugged in does not become a file of its name, for images and volumes alike.
+    #[test]
+    fn a_device_that_is_missing_is_not_replaced_by_a_file() {
+        let (mut confirmed, mut unconfirmed) = (intent(), intent());
+        unconfirmed.confirmed = None;
+        for is_disk in [true, false] {
+            (confirmed.is_disk, unconfirmed.is_disk) = (is_disk, is_disk);
+            for kind in [Kind::Nothing, Kind::File { identity: (1, 9) }] {
+                for (is_among_devices, intent, part) in [
+                    (false, &confirmed, "--yes names a device, and out is none"),
+                    (true, &confirmed, "--yes names a device, and out is none"),
+                    (true, &unconfirmed, "out would be a file among devices"),
+                ] {
+                    let told = told_at(kind.clone(), is_among_devices, intent);
+                    assert!(told.contains(part), "{told:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_device_that_was_judged_is_written() {
+        let device = stick();
+        for (is_block, rdev, expected) in [
+            (true, device.rdev, true),
+            (true, device.rdev + 1, false),
+            (false, device.rdev, false),
+        ] {
+            assert_eq!(is_judged(&device, is_block, rdev), expected);
+        }
+    }
+
     #[test]
     fn what_is_no_place_for_a_medium_is_refused() {
+        let mut intent = intent();
+        intent.confirmed = None;
         for (kind, part) in [
             (Kind::Folder, "out is a folder"),
             (Kind::Other, "neither a file nor a disk"),
@@ -162,7 +226,7 @@ mod tests {
                 "out is seed.tar, which is read",
             ),
         ] {
-            let told = told(kind, &intent());
+            let told = told(kind, &intent);
             assert!(told.contains(part), "{told}");
         }
     }

@@ -14,6 +14,8 @@ pub(crate) struct Target {
     /// As it was given.
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
+    /// Whether it is somewhere below `/dev`.
+    pub(crate) is_among_devices: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub(crate) enum Kind {
 pub(crate) struct Device {
     /// The kernel's name for it: `sdb`.
     pub(crate) name: String,
+    /// The kernel's numbers for it, as the file system has them.
+    pub(crate) rdev: u64,
     /// What its maker calls it.
     pub(crate) model: Option<String>,
     /// In bytes.
@@ -52,6 +56,8 @@ pub(crate) struct Kernel {
     pub(crate) proc: PathBuf,
     /// `/sys`.
     pub(crate) sys: PathBuf,
+    /// `/dev`.
+    pub(crate) dev: PathBuf,
 }
 
 impl Kernel {
@@ -60,6 +66,7 @@ impl Kernel {
         Self {
             proc: "/proc".into(),
             sys: "/sys".into(),
+            dev: "/dev".into(),
         }
     }
 }
@@ -74,20 +81,31 @@ pub(crate) fn look(path: &Path, kernel: &Kernel) -> io::Result<Target> {
         },
         Ok(there) if there.is_dir() => Kind::Folder,
         Ok(there) if there.file_type().is_block_device() => {
-            let (major, minor) = (
-                rustix::fs::major(there.rdev()),
-                rustix::fs::minor(there.rdev()),
-            );
-            Kind::Device(device(kernel, &format!("{major}:{minor}"))?)
+            Kind::Device(device(kernel, there.rdev())?)
         }
         Ok(_) => Kind::Other,
     };
-    let path = path.to_owned();
-    Ok(Target { path, kind })
+    Ok(Target {
+        path: path.to_owned(),
+        kind,
+        is_among_devices: is_below(path, &kernel.dev)?,
+    })
+}
+
+/// Whether a file of this path would be somewhere below this folder, also if folders between them are missing.
+fn is_below(path: &Path, top: &Path) -> io::Result<bool> {
+    let path = std::path::absolute(path)?;
+    // What replaces a file replaces a link as well, so only the folders are followed.
+    let mut folders = path.ancestors().skip(1);
+    let folder = folders.find_map(|folder| fs::canonicalize(folder).ok());
+    let top = fs::canonicalize(top).unwrap_or_else(|_| top.to_owned());
+    Ok(folder.is_some_and(|folder| folder.starts_with(top)))
 }
 
 /// What the kernel tells about the device with these numbers.
-fn device(kernel: &Kernel, numbers: &str) -> io::Result<Device> {
+fn device(kernel: &Kernel, rdev: u64) -> io::Result<Device> {
+    let (major, minor) = (rustix::fs::major(rdev), rustix::fs::minor(rdev));
+    let numbers = format!("{major}:{minor}");
     let folder = fs::canonicalize(kernel.sys.join("dev/block").join(numbers))?;
     let is_partition = folder.join("partition").exists();
     let disk = folder.parent().filter(|_| is_partition);
@@ -99,6 +117,7 @@ fn device(kernel: &Kernel, numbers: &str) -> io::Result<Device> {
     }
     Ok(Device {
         name: name_of(&folder),
+        rdev,
         model: line(disk.unwrap_or(&folder), "device/model").ok(),
         size: sectors * 512,
         part_of: disk.map(name_of),
@@ -173,6 +192,8 @@ fn unescape(place: &str) -> String {
 pub(crate) mod tests {
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::makedev;
+
     use super::*;
 
     /// A machine with the disk `sda`, which it runs from, and the stick `sdb`.
@@ -181,6 +202,7 @@ pub(crate) mod tests {
         let kernel = Kernel {
             proc: home.path().join("proc"),
             sys: home.path().join("sys"),
+            dev: home.path().join("dev"),
         };
         let write = |path: &str, text: &str| {
             let path = home.path().join(path);
@@ -224,14 +246,15 @@ pub(crate) mod tests {
     #[test]
     fn a_disk_is_used_if_any_part_of_it_is() {
         let (_home, kernel) = machine();
-        let sda = device(&kernel, "8:0").expect("a disk");
+        let sda = device(&kernel, makedev(8, 0)).expect("a disk");
         assert_eq!(
             (sda.name.as_str(), sda.model.as_deref()),
             ("sda", Some("Evo 1TB"))
         );
         assert_eq!((sda.size, &sda.part_of), (8 << 30, &None));
+        assert_eq!(sda.rdev, makedev(8, 0));
         assert_eq!(sda.uses, ["sda1 is mounted on /", "sda2 is used by dm-0"]);
-        let sdb = device(&kernel, "8:16").expect("a stick");
+        let sdb = device(&kernel, makedev(8, 16)).expect("a stick");
         let uses = ["sdb1 is used as swap", "sdb2 is mounted on /media/my stick"];
         assert_eq!(sdb.uses, uses);
     }
@@ -239,7 +262,7 @@ pub(crate) mod tests {
     #[test]
     fn a_partition_tells_its_disk() {
         let (_home, kernel) = machine();
-        let sdb1 = device(&kernel, "8:17").expect("a partition");
+        let sdb1 = device(&kernel, makedev(8, 17)).expect("a partition");
         assert_eq!(
             (sdb1.name.as_str(), sdb1.part_of.as_deref()),
             ("sdb1", Some("sdb"))
@@ -251,9 +274,17 @@ pub(crate) mod tests {
     #[test]
     fn a_write_protected_stick_says_so() {
         let (_home, kernel) = machine();
-        assert!(!device(&kernel, "8:16").expect("a stick").is_read_only);
+        assert!(
+            !device(&kernel, makedev(8, 16))
+                .expect("a stick")
+                .is_read_only
+        );
         fs::write(kernel.sys.join("devices/sdb/ro"), "1\n").expect("a file");
-        assert!(device(&kernel, "8:16").expect("a stick").is_read_only);
+        assert!(
+            device(&kernel, makedev(8, 16))
+                .expect("a stick")
+                .is_read_only
+        );
     }
 
     #[test]
@@ -273,10 +304,37 @@ pub(crate) mod tests {
         assert!(look(&at("file/none"), &kernel).is_err());
     }
 
+    /// Wherever folders and links lead, and whatever is missing on the way.
+    #[test]
+    fn what_is_below_dev_is_among_devices() {
+        let (home, kernel) = machine();
+        let at = |name: &str| home.path().join(name);
+        fs::create_dir_all(at("dev/disk")).expect("a folder");
+        fs::write(at("dev/file"), "").expect("a file");
+        symlink(at("dev"), at("link")).expect("a link");
+        symlink(at("dev/sdb"), at("stick")).expect("a link");
+        for (name, expected) in [
+            ("dev/sdb", true),
+            ("dev/file", true),
+            ("dev/disk/by-id/stick", true),
+            ("dev/../dev/sdb", true),
+            ("link/sdb", true),
+            ("link/none/sdb", true),
+            ("device", false),
+            ("dev/../out", false),
+            // The link itself would be replaced.
+            ("stick", false),
+        ] {
+            let target = look(&at(name), &kernel).expect("a place");
+            assert_eq!(target.is_among_devices, expected, "{name}");
+        }
+    }
+
     /// A stick as the other tests have it.
     pub(crate) fn stick() -> Device {
         Device {
             name: "sdb".into(),
+            rdev: makedev(8, 16),
             model: Some("Cruzer".into()),
             size: 8 << 30,
             part_of: None,

@@ -40,7 +40,6 @@ fn names_in(folder: &Path) -> Vec<String> {
 /// The file has the seed where IncusOS looks for it, and only its owner reads it (HO-SEED-02, HO-SEED-04, HO-SEED-28).
 #[test]
 fn an_image_with_its_seed_becomes_a_file() {
-    use std::os::unix::fs::FileExt;
     let home = home();
     for _ in ["made", "replaced"] {
         let asked = asked(home.path());
@@ -116,6 +115,17 @@ fn where_it_refuses_nothing_is_written() {
             "neither a file nor a disk",
         ),
         (
+            told(&|asked| asked.yes = Some("sdb".into())),
+            "--yes names a device",
+        ),
+        (
+            told(&|asked| {
+                asked.yes = Some("sdb".into());
+                (asked.base, asked.seed_data) = (None, true);
+            }),
+            "--yes names a device",
+        ),
+        (
             told(&|asked| asked.output = at("none/out.img")),
             "Making a file beside",
         ),
@@ -133,6 +143,45 @@ fn where_it_refuses_nothing_is_written() {
         media::unpack(File::open(at("seed.tar")).expect("a file")).ok(),
         Some(usual())
     );
+}
+
+/// Between looking at a device and opening it, its name can become another's.
+#[test]
+fn what_was_not_judged_is_not_written() {
+    let home = home();
+    let file = home.path().join("base.img");
+    for path in [file.as_path(), Path::new("/dev/zero")] {
+        let opened = open_device(path, &super::target::tests::stick());
+        let told = opened.expect_err("no stick").to_string();
+        assert!(told.contains("is not sdb any more"), "{told}");
+    }
+}
+
+/// A used stick has signatures of other file systems, some of them behind a small volume and some at the very end.
+#[test]
+fn nothing_around_a_volume_hides_it() {
+    const MIB: usize = 1 << 20;
+    for (size, length) in [
+        (5 * MIB, 3000),
+        (5 * MIB, 2 * MIB),
+        (5 * MIB, 5 * MIB - 7),
+        (MIB + 7, 3000),
+        (MIB / 2, 3000),
+        (3000, 3000),
+    ] {
+        let device = tempfile::tempfile().expect("a file");
+        device.write_all_at(&vec![7; size], 0).expect("a file");
+        volume_onto(&device, size as u64, &vec![1; length]).expect("written");
+        let mut there = vec![0; size + 1];
+        let read = device.read_at(&mut there, 0).expect("a file");
+        assert_eq!(read, size, "nothing is behind the device");
+        let (volume, rest) = there[..size].split_at(length);
+        assert!(volume.iter().all(|byte| *byte == 1));
+        for (byte, at) in rest.iter().zip(length..) {
+            let is_edge = at < MIB || at >= size.saturating_sub(MIB);
+            assert_eq!(*byte, if is_edge { 0 } else { 7 }, "{size} {length} {at}");
+        }
+    }
 }
 
 /// What was at the output stays when the image turns out to be cut in the midst of writing.

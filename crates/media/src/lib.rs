@@ -31,7 +31,7 @@ pub use cipher::{
     decrypt, encrypt,
 };
 pub use format::{Format, FormatError};
-pub use output::{OutputError, Step, write_output};
+pub use output::{OutputError, Step, sync_folder, write_output};
 pub use pack::{Files, LARGEST_SEED, PackError, pack};
 
 /// The name by which IncusOS finds a volume with a seed.

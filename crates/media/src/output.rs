@@ -128,8 +128,26 @@ pub fn write_output(
     let renamed = beside.persist(path);
     renamed.map_err(|error| failed(Step::Rename)(error.error))?;
     // The name is in the folder, which is written on its own.
-    let folder = File::open(folder).map_err(failed(Step::Sync))?;
-    folder.sync_all().map_err(failed(Step::Sync))
+    sync_folder(folder).map_err(failed(Step::Sync))
+}
+
+/// Waits until the disk has the names that are in a folder, where its file system can say so.
+///
+/// Some file systems over a network refuse to wait for a folder. The file itself is on the disk and in its place then, and
+/// that is no failure.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // EINVAL and ENOTSUP.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        synced => synced,
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -246,6 +264,16 @@ mod tests {
         let bytes = fs::read(&path).expect("a file");
         assert_eq!(bytes, packed(&usual(), Format::Tar));
         assert_eq!(names(home.path()), ["seed.tar"]);
+    }
+
+    /// The kernel answers EINVAL for `/proc`, as some network file systems do for every folder.
+    #[test]
+    fn a_folder_that_cannot_be_waited_for_is_no_failure() {
+        let refused = File::open("/proc").and_then(|folder| folder.sync_all());
+        let refused = refused.expect_err("no disk is below it");
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        sync_folder(Path::new("/proc")).expect("no failure");
+        sync_folder(Path::new("/proc/homelab")).expect_err("no folder");
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::scenario::Context;
 /// How a program lists a volume's files, how it prints one, and what says the label.
 struct Reader {
     format: &'static str,
-    print: &'static str,
+    /// Each of them prints the same: a volume may have several sets of names.
+    print: &'static [&'static str],
     label: &'static str,
 }
 
@@ -20,17 +21,20 @@ struct Reader {
 const READERS: [Reader; 3] = [
     Reader {
         format: "tar",
-        print: r#"tar --extract --to-stdout --file "$1" "$2""#,
+        print: &[r#"tar --extract --to-stdout --file "$1" "$2""#],
         label: r#"tar --list --file "$1" >/dev/null && dd if="$1" bs=1 skip=257 count=5 status=none"#,
     },
     Reader {
         format: "seed-data-img",
-        print: r#"mtype -i "$1" "::$2""#,
+        print: &[r#"mtype -i "$1" "::$2""#],
         label: r#"blkid --probe --output value --match-tag LABEL "$1""#,
     },
     Reader {
         format: "seed-data-iso",
-        print: r#"isoinfo -J -x "/$2" -i "$1""#,
+        print: &[
+            r#"isoinfo -J -x "/$2" -i "$1""#,
+            r#"isoinfo -R -x "/$2" -i "$1""#,
+        ],
         label: r#"blkid --probe --output value --match-tag LABEL "$1""#,
     },
 ];
@@ -92,8 +96,10 @@ fn read(reader: &Reader, output: &Path, files: &BTreeMap<String, String>) -> Res
         run(command.arg(output).arg(name))
     };
     for (name, content) in files {
-        let read = script(reader.print, name)?;
-        ensure!(&read == content, "{name} reads as {read:?}");
+        for print in reader.print {
+            let read = script(print, name)?;
+            ensure!(&read == content, "{name} reads as {read:?} by {print}");
+        }
     }
     let label = script(reader.label, "")?;
     let expected = if reader.format == "tar" {

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::super::base::tests::{SMALL, pack, small, small_image};
+use super::super::base::{
+    SLACK,
+    tests::{SMALL, pack, small, small_image},
+};
 use super::*;
 
 const SIZE: u64 = SMALL.image_size;
@@ -111,6 +114,35 @@ fn a_packed_image_that_ends_early_is_no_image() {
         let failed = write(&base, seed(b"the seed"), Sink::File(&out), &mut progress());
         let told = failed.expect_err(name).to_string();
         assert!(told.contains(part) && told.contains(name), "{told}");
+    }
+}
+
+/// A few bytes can unpack to a full disk. What is not packed has its size, which is looked at before.
+#[test]
+fn a_packed_image_is_unpacked_only_as_far_as_an_image_goes() {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| home.path().join(name);
+    let most = SIZE + SLACK;
+    for (size, is_packed, fits) in [
+        (most, true, true),
+        (most + 1, true, false),
+        (most + 1, false, true),
+    ] {
+        small_image(&at("base.img"));
+        let image = File::options().write(true).open(at("base.img"));
+        image.and_then(|file| file.set_len(size)).expect("a file");
+        pack(&at("base.img"), &at("base.img.gz"));
+        let name = if is_packed { "base.img.gz" } else { "base.img" };
+        let out = empty(&at("out"));
+        let written = write(
+            &small(&at(name), is_packed),
+            seed(b"the seed"),
+            Sink::File(&out),
+            &mut progress(),
+        );
+        let told = written.map_or_else(|error| error.to_string(), |_| String::new());
+        assert_eq!(told.contains("unpacks to more than"), !fits, "{told}");
+        assert!(out.metadata().expect("a file").len() <= size.min(most + u64::from(!is_packed)));
     }
 }
 

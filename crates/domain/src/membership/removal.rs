@@ -147,6 +147,8 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
         });
     }
     match (ours.is_empty(), applied.force) {
+        // After each removal the cluster takes some seconds to give a vote to somebody else.
+        (true, _) if is_choosing(cluster) => Removal::Wait(Waiting::Votes),
         (true, _) => remove(member, false),
         (false, true) => remove(member, true),
         (false, false) => {
@@ -156,6 +158,16 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
             Removal::Refuse(Refusal::Busy(paths.collect()))
         }
     }
+}
+
+/// Whether a cluster that is well has fewer than the three votes that it will have: another one must not go before.
+fn is_choosing(cluster: &Cluster) -> bool {
+    let members = &cluster.members;
+    let is_well = members
+        .iter()
+        .all(|member| member.status != Status::Offline);
+    let votes = members.iter().filter(|member| member.votes).count();
+    members.len() >= 3 && is_well && votes < 3
 }
 
 fn remove(member: &Member, force: bool) -> Removal {

@@ -215,6 +215,9 @@ impl Work<'_> {
                     let member = spec.name.clone();
                     wait.for_(&Waiting::Moving { member }, "moving").await?;
                 }
+                Ok(Removed::Waiting(removal::Waiting::Votes)) => {
+                    wait.for_(&Waiting::Cluster, "settling").await?;
+                }
                 Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
                     let member = spec.name.clone();
                     wait.for_(&Waiting::Unanswered { member }, "waiting-for-host")

@@ -32,6 +32,9 @@ pub enum Waiting {
     /// An evacuation or a restore is going on.
     #[error("the member is being evacuated or restored")]
     Moving,
+    /// The others have not settled who votes since the last change.
+    #[error("the cluster is still choosing which of its members vote")]
+    Votes,
 }
 
 /// What stays true after a removal. Each is a sentence without a full stop.

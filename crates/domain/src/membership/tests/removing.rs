@@ -436,3 +436,29 @@ fn what_a_removal_costs_is_known_before() {
         );
     }
 }
+
+/// Incus gives a vote to another member only some seconds after one that voted has gone. Taken away before that, the next
+/// one would leave a database that nobody can write.
+#[test]
+fn nobody_leaves_while_the_votes_are_being_given_anew() {
+    let two_votes = |observation| changed(observation, |cluster| cluster.members[2].votes = false);
+    let empty = || no_volumes(three());
+    let offline = changed(two_votes(empty()), |cluster| {
+        cluster.members[2].status = Status::Offline
+    });
+    check(vec![
+        ("three votes", empty(), NOTHING, "do: remove b"),
+        (
+            "two of three",
+            two_votes(empty()),
+            NOTHING,
+            "wait: the cluster is still choosing",
+        ),
+        (
+            "one that is dead gets none",
+            offline,
+            NOTHING,
+            "do: remove b",
+        ),
+    ]);
+}

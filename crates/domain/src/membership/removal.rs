@@ -160,14 +160,15 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
     }
 }
 
-/// Whether a cluster that is well has fewer than the three votes that it will have: another one must not go before.
+/// Whether a cluster that is well has not the votes yet that it will have, three, or one of two members: another one must
+/// not go before.
 fn is_choosing(cluster: &Cluster) -> bool {
     let members = &cluster.members;
     let is_well = members
         .iter()
         .all(|member| member.status != Status::Offline);
     let votes = members.iter().filter(|member| member.votes).count();
-    members.len() >= 3 && is_well && votes < 3
+    is_well && (members.len() >= 3 && votes < 3 || members.len() == 2 && votes != 1)
 }
 
 fn remove(member: &Member, force: bool) -> Removal {

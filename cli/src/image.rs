@@ -189,7 +189,7 @@ fn write_image(write: &Write, base: &Base, files: &Files) -> Result<String, Imag
         }
     };
     Ok(format!(
-        "Wrote {}: {verb}.\nIt has the seed's {} files: {}.\nThe installer takes a disk of at least 50 GiB and wipes all of it.",
+        "Wrote {}: {verb}.\nIt has the seed's {} files: {}.\nThe installer takes a whole disk of at least 50 GiB, which must have no partition table.",
         write.output.display(),
         files.len(),
         names(files)
@@ -246,7 +246,7 @@ fn write_volume(write: &Write, files: &Files) -> Result<String, ImageError> {
     }
     Ok(format!(
         "Wrote {}: a volume {} with {}.\nDetach it when the installation is done: as long as it is there, the machine installs \
-         again. The installer takes a disk of at least 50 GiB and wipes all of it.",
+         again. The installer takes a whole disk of at least 50 GiB, which must have no partition table.",
         write.output.display(),
         media::VOLUME_LABEL,
         names(files)

@@ -2,6 +2,7 @@
 //!
 //! Before: a create, or an import. After: the state keeps it, and the fleet store shows it to others.
 
+use domain::hex::hex;
 use tfplugin::Diagnostic;
 
 /// A random id: two configurations that declare the same must never look alike.
@@ -12,5 +13,5 @@ pub(crate) fn new() -> Result<String, Diagnostic> {
             "The operating system refused them: {error}. What is made needs an id of its own."
         ))
     })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }

@@ -36,7 +36,7 @@ impl Provider for Homelab {
             0,
             "Keeps a fleet of machines and the apps on them: addresses, and health-gated blue-green rollouts on Incus.\n\n\
              Each attribute can also be given by an environment variable, `HOMELAB_` and its name in capitals; lists are \
-             separated by commas. A block with `endpoints` or `remote` looks at neither of their variables. Networks, machines, functions and key pairs need no provider configuration and no cluster. No \
+             separated by commas. A block with `endpoints` or `remote` looks at neither of their variables. Networks, machines, seeds, functions and key pairs need no provider configuration and no cluster. No \
              proxy of the environment is ever used to reach a member.",
         )
         .attributes([

@@ -8,23 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use domain::seed::file_names;
 use media::{CipherError, Files, Identities, IdentitiesError, UnpackError};
-
-/// What IncusOS looks for, without the endings.
-const KNOWN: [&str; 12] = [
-    "applications",
-    "incus",
-    "install",
-    "kernel",
-    "migration-manager",
-    "network",
-    "operations-center",
-    "provider",
-    "security",
-    "services",
-    "storage",
-    "update",
-];
 
 /// What `--seed` gives for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -64,7 +49,7 @@ pub(crate) enum SeedError {
     },
     #[error(
         "The seed {path} has a file `{name}`, which IncusOS does not look for; expected names among {}",
-        KNOWN.join(", ")
+        file_names().join(", ")
     )]
     Unknown { path: PathBuf, name: String },
     #[error(
@@ -123,7 +108,7 @@ fn check(path: &Path, files: &Files) -> Result<(), SeedError> {
     for (name, text) in files {
         let (path, name) = (path.to_owned(), name.clone());
         let stem = name.split('.').next().unwrap_or_default();
-        if !KNOWN.contains(&stem) {
+        if !file_names().contains(&stem) {
             return Err(SeedError::Unknown { path, name });
         }
         if text.trim().is_empty() {

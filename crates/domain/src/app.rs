@@ -5,12 +5,13 @@
 
 pub mod declared;
 
-use core::fmt::Write as _;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use crate::hex::hex;
 
 /// Prefix of every key of ours on Incus objects.
 pub const KEY_PREFIX: &str = "user.homelab-ops.";
@@ -177,11 +178,7 @@ impl AppSpec {
         // Only maps with text keys, numbers and texts: this serialisation cannot fail, and BTreeMap keeps its
         // order, so the same declaration gives the same hash on every machine.
         let text = serde_json::to_string(&cause).unwrap_or_default();
-        let mut hash = String::with_capacity(32);
-        for byte in Sha256::digest(text.as_bytes()).iter().take(16) {
-            let _ = write!(hash, "{byte:02x}");
-        }
-        hash
+        hex(&Sha256::digest(text.as_bytes())[..16])
     }
 
     /// Whether both declare the same, whatever their images stood for when they were published.

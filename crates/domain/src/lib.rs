@@ -7,6 +7,7 @@
 //! Deliberately not here: async, clocks, randomness, files, sockets, JSON of Incus, the plugin protocol.
 //! Time, ids and key material come in as arguments (`tests/tidy.rs` holds this crate to it).
 
+pub mod hex;
 pub mod issue;
 
 mod certificate;

@@ -28,6 +28,7 @@ pub(crate) mod secret;
 pub use declared::{
     Declared, DeclaredTailscale, DeclaredUpdate, DeclaredWindow, DeclaredWireguard, Keys,
 };
+pub use extra::file_names;
 pub use files::{SOCKET_PATH, SOCKET_PROFILE, tunnel_key};
 pub use release::{NEWEST_FIELDS, OLDEST_SUPPORTED};
 

@@ -190,7 +190,7 @@ impl Error {
     }
 
     /// Whether it may go away by itself: a server that is busy with itself, or an answer that was lost.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         let Some(cause) = self.cause() else {
             return false;
         };

@@ -20,13 +20,12 @@ use core::time::Duration;
 
 use domain::membership::answer::{Decision, Refusal, Waiting};
 use domain::membership::decide::decide;
-use domain::membership::observation::{Cluster as Seen, Observation};
+use domain::membership::observation::{Candidate, Cluster as Seen, Observation};
 use domain::membership::order::{Change, Kind};
 use domain::membership::parity;
 use domain::membership::removal::{self, Removal, removal};
 use domain::membership::spec::{MemberSpec, OnDestroy, Role};
 use domain::membership::step::Step;
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -36,8 +35,8 @@ pub use attempts::Attempts;
 pub use observe::{View, view};
 pub use turns::Changes;
 
-/// How often a machine that is awaited is looked at: it takes minutes to be installed, and a second to be asked.
-const PAUSE: Duration = Duration::from_secs(2);
+/// How often what is awaited is looked at: a machine takes minutes to be installed, and a second to be asked.
+pub const PAUSE: Duration = Duration::from_secs(2);
 
 /// Each try of a machine that the cluster has refused costs a token, and an update takes minutes.
 const LONG_PAUSE: Duration = Duration::from_secs(10);
@@ -95,23 +94,28 @@ pub async fn pass(
     stop: &CancellationToken,
 ) -> Result<Passed, Error> {
     let cluster = &cluster.of_members();
-    let (observation, seen) = observe::all(cluster, spec, attempts).await?;
-    let decision = decide(spec, &observation, &attempts.history);
+    attempts.begin();
+    let looked = observe::all(cluster, spec, attempts).await?;
+    let decision = decide(spec, &looked.0, &attempts.history);
     if !matches!(decision, Decision::Do(_)) {
-        return passed(spec, decision, seen, changes);
+        return passed(spec, decision, looked.1, changes);
     }
     let kind = match spec.role {
         Role::Bootstrap => Kind::Bootstrap,
         Role::Join => Kind::Join,
     };
-    let _turn = changes.turn(change(kind, spec)).await;
+    let turn = changes.turn(change(kind, spec)).await;
+    // Nobody has changed anything since the look if nobody was before us.
+    let mut looked = Some(looked).filter(|_| !turn.has_waited());
     loop {
-        let (observation, seen) = observe::all(cluster, spec, attempts).await?;
+        let (observation, seen) = match looked.take() {
+            Some(looked) => looked,
+            None => observe::all(cluster, spec, attempts).await?,
+        };
         match decide(spec, &observation, &attempts.history) {
-            Decision::Do(step) => match attempts.misfit(&step) {
-                Some(said) => return Ok(Passed::Waiting(Waiting::Misfit(said))),
-                None => perform(cluster, spec, &step, attempts, stop).await?,
-            },
+            Decision::Do(step) => {
+                perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
+            }
             decision => return passed(spec, decision, seen, changes),
         }
     }
@@ -158,7 +162,9 @@ pub async fn remove(
     loop {
         let (observation, _) = observe::all(cluster, spec, attempts).await?;
         match removal(spec, &observation, applied) {
-            Removal::Do(step) => perform(cluster, spec, &step, attempts, stop).await?,
+            Removal::Do(step) => {
+                perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
+            }
             Removal::Wait(waiting) => return Ok(Removed::Waiting(waiting)),
             Removal::Refuse(refusal) => return Ok(Removed::Refused(refusal)),
             Removal::Gone { warnings } => return Ok(Removed::Gone { warnings }),
@@ -175,18 +181,12 @@ pub fn missing(spec: &MemberSpec, seen: &Seen) -> Vec<String> {
     parity::missing(spec, &observation)
 }
 
-/// Waits a moment before the next pass, or until asked to stop.
-pub async fn pause(waiting: &Waiting, stop: &CancellationToken) {
-    let time = match waiting {
-        Waiting::Host(_) | Waiting::Trust | Waiting::Initializing | Waiting::Version { .. } => {
-            PAUSE
-        }
+/// How long to wait before the next pass.
+pub fn patience(waiting: &Waiting) -> Duration {
+    match waiting {
+        Waiting::Cluster | Waiting::Joining => SHORT_PAUSE,
         Waiting::Misfit(_) => LONG_PAUSE,
-        _ => SHORT_PAUSE,
-    };
-    tokio::select! {
-        () = sleep(time) => {}
-        () = stop.cancelled() => {}
+        _ => PAUSE,
     }
 }
 
@@ -194,6 +194,7 @@ pub async fn pause(waiting: &Waiting, stop: &CancellationToken) {
 async fn perform(
     cluster: &Cluster,
     spec: &MemberSpec,
+    candidate: &Candidate,
     step: &Step,
     attempts: &mut Attempts,
     stop: &CancellationToken,
@@ -204,7 +205,7 @@ async fn perform(
             before: step.to_string(),
         });
     }
-    match execute::execute(cluster, spec, step).await {
+    match execute::execute(cluster, spec, candidate, step).await {
         Ok(()) => Ok(()),
         Err(error) => attempts.learn(step, error),
     }

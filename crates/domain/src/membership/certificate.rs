@@ -3,11 +3,10 @@
 //! Before: an attribute. After: Incus is asked to trust it, and lists it by its fingerprint. Not here: what is written
 //! in it. A private key is refused, and no text of one is ever repeated.
 
-use core::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 use crate::certificate;
+use crate::hex::hex;
 
 pub use crate::certificate::Error;
 
@@ -29,17 +28,9 @@ impl Certificate {
         let der = certificate::one(text)?;
         Ok(Self {
             pem: certificate::pem(&der),
-            fingerprint: hexadecimal(&Sha256::digest(der)),
+            fingerprint: hex(&Sha256::digest(der)),
         })
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct History {
     pub failed_joins: u32,
     /// What was said about the last one.
     pub last_failure: String,
+    /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
+    pub misfit: Option<String>,
 }
 
 /// So many joins may fail before nothing more is tried: each one costs a token, and leaves something to clean up.

@@ -34,6 +34,10 @@ pub(super) fn decide(
     if let Some(step) = leftover(spec, cluster, server) {
         return Decision::Do(step);
     }
+    // After the clean-up: whatever the try has left must not stand for as long as this may take.
+    if let Some(said) = &history.misfit {
+        return Decision::Wait(Waiting::Misfit(said.clone()));
+    }
     if history.failed_joins >= MOST_FAILED_JOINS {
         return Decision::Refuse(Refusal::JoinFails {
             times: history.failed_joins,

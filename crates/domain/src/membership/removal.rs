@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::observation::{Candidate, Cluster, Member, Observation, Status};
 use super::spec::{MemberSpec, OnDestroy, daemon_key};
 use super::step::Step;
-use super::{Voter, fault_tolerance};
 
 mod answer;
 
@@ -94,23 +93,25 @@ fn dead(cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
 
 /// Whether those that vote can go on deciding without this one.
 fn keeps_quorum(cluster: &Cluster, leaving: &Member) -> bool {
-    let others = cluster
-        .members
-        .iter()
-        .filter(|member| member.name != leaving.name);
-    let voters: Vec<Voter> = others.filter(|member| member.votes).map(voter).collect();
-    let online = voters.iter().filter(|voter| voter.online).count();
-    !leaving.votes || online > voters.len() / 2
+    let (online, votes) = other_votes(cluster, leaving);
+    !leaving.votes || online > votes / 2
 }
 
-fn voter(member: &Member) -> Voter {
-    Voter {
-        votes: member.votes,
-        online: member.status != Status::Offline,
-    }
+/// The votes of all others: of those that answer, and altogether.
+fn other_votes(cluster: &Cluster, leaving: &Member) -> (usize, usize) {
+    let others = cluster.members.iter();
+    let votes = others.filter(|member| member.votes && member.name != leaving.name);
+    let online = votes
+        .clone()
+        .filter(|member| member.status != Status::Offline);
+    (online.count(), votes.count())
 }
 
 fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
+    // One that is alive can hand its vote on, but not to the dead.
+    if other_votes(cluster, member).1 > 0 && !keeps_quorum(cluster, member) {
+        return Removal::Refuse(Refusal::Quorum);
+    }
     let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
     let (ours, foreign) = volumes(spec, cluster, member);
     let foreign = (!foreign.is_empty()).then_some(Refusal::Volumes(foreign));
@@ -218,15 +219,4 @@ fn unset_keys(member: &Member, ours: &[Ours]) -> Option<Step> {
         name: member.name.clone(),
         config,
     })
-}
-
-/// Whether a removal would leave two members: they have one voter between them, and its death stops everything.
-pub fn leaves_two(cluster: &Cluster) -> bool {
-    cluster.members.len() == 3
-}
-
-/// How many more members may fail once this one is removed (HO-CLUS-03).
-pub fn tolerance_without(name: &str, cluster: &Cluster) -> usize {
-    let others = cluster.members.iter().filter(|member| member.name != name);
-    fault_tolerance(&others.map(voter).collect::<Vec<_>>())
 }

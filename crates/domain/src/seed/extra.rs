@@ -33,6 +33,14 @@ const OURS: [(&str, &str); 5] = [
     ("update", "update"),
 ];
 
+/// The names of all files that IncusOS looks for, without their endings, in their order.
+pub fn file_names() -> Vec<&'static str> {
+    let mut names = fields::names();
+    names.extend(OURS.map(|(name, _)| name));
+    names.sort_unstable();
+    names
+}
+
 /// What is passed through, or what is wrong with it; each text is one sentence or more for the detail.
 type Read = Result<Json, Vec<String>>;
 

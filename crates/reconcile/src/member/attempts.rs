@@ -1,6 +1,7 @@
 //! Attempts: what steps that failed have taught about one member, in memory only.
 //!
-//! Incus shows some things in no list: that a daemon still uses a volume, that an image is nowhere else. A refusal says so once, and the next decision has to know.
+//! Incus shows some things in no list: that a daemon still uses a volume, that an image is nowhere else. A refusal says so
+//! once, and the next decision has to know.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +13,18 @@ use incus::cluster::member::still_has;
 
 use crate::error::Error;
 
-/// So many steps may fail in a row: a cluster that changes its database leader refuses for some seconds.
-const DISTURBANCES: u32 = 5;
-
 /// What is remembered of one member while it is changed.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
     pub(super) history: History,
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
-    disturbances: u32,
-    /// What the cluster said when it refused the machine's version.
-    misfit: Option<String>,
 }
 
 impl Attempts {
-    /// Why the machine need not try to join at once again; told once, so that a later pass tries.
-    pub(super) fn misfit(&mut self, step: &Step) -> Option<String> {
-        match step {
-            Step::Join(_) => self.misfit.take(),
-            _ => None,
-        }
+    /// A new pass: what may be the same as before may also have changed.
+    pub(super) fn begin(&mut self) {
+        self.history.misfit = None;
     }
 
     /// Adds what no list shows.
@@ -43,7 +35,7 @@ impl Attempts {
         }
     }
 
-    /// Learns from a step that failed. What teaches nothing is an error, unless it may pass by itself.
+    /// Learns from a step that failed. What teaches nothing is an error; the caller knows how long to try again.
     pub(super) fn learn(&mut self, step: &Step, error: Error) -> Result<(), Error> {
         let said = error.told();
         match step {
@@ -52,12 +44,7 @@ impl Attempts {
                 self.busy_volumes.insert(volume.clone());
             }
             Step::Remove { .. } if self.sole(&said) => {}
-            _ => {
-                self.disturbances += 1;
-                if self.disturbances > DISTURBANCES || !error.may_pass() {
-                    return Err(error);
-                }
-            }
+            _ => return Err(error),
         }
         Ok(())
     }
@@ -73,7 +60,7 @@ impl Attempts {
     /// HO-JOIN-08: a version that differs is no failed join; it is waited for.
     fn join_failed(&mut self, error: &Error, said: String) {
         if join::failure(&said) == join::Failure::Version {
-            self.misfit = Some(said);
+            self.history.misfit = Some(said);
             return;
         }
         // Where the answer was lost the join may well go on.

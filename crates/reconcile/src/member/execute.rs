@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::membership::observation::Candidate;
 use domain::membership::spec::{Address, MemberSpec};
 use domain::membership::step::Step;
 use incus::certificate_store::{self, Kind};
@@ -24,13 +25,18 @@ type Done = Result<(), incus::Error>;
 pub(super) async fn execute(
     cluster: &Cluster,
     spec: &MemberSpec,
+    candidate: &Candidate,
     step: &Step,
 ) -> Result<(), Error> {
     let incus = &cluster.client;
-    let machine = || observe::machine(cluster, &spec.address, None);
+    // The machine that was looked at, and no other that has its address by now.
+    let seen = candidate
+        .fingerprint()
+        .and_then(|text| Fingerprint::parse(text).ok());
+    let machine = || observe::machine(cluster, &spec.address, seen);
     let done = match step {
         Step::SetAddress { key, address } => set_address(&machine()?, key.word(), address).await,
-        Step::Bootstrap { name } => return join::bootstrap(cluster, &machine()?, name).await,
+        Step::Bootstrap { name } => return join::bootstrap(cluster, spec, &machine()?, name).await,
         Step::Distrust { fingerprint } => distrust(incus, fingerprint).await,
         Step::RevokeToken { operation } => revoke(incus, operation).await,
         Step::DeleteLeftNetwork { network } => {

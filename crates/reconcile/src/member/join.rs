@@ -3,6 +3,7 @@
 //! Both are sent to the machine itself, whose certificate changes while they run. So an answer that is lost is no failure:
 //! the next observation shows what came of it (HO-JOIN-19).
 
+use domain::membership::spec::MemberSpec;
 use domain::membership::step::Join;
 use incus::cluster::join as request;
 use incus::cluster::token::{self, Token};
@@ -15,23 +16,24 @@ use crate::error::Error;
 /// Makes a cluster of the machine itself.
 pub(super) async fn bootstrap(
     cluster: &Cluster,
+    spec: &MemberSpec,
     machine: &Client,
     name: &str,
 ) -> Result<(), Error> {
     let made = machine.finish(request::bootstrap(name)).await;
     settled(made.map(drop), || format!("make a cluster of {name}"))?;
-    pin(cluster, machine).await;
+    pin(cluster, &observe::machine(cluster, &spec.address, None)?).await;
     Ok(())
 }
 
-/// The cluster that was just made is the right one from here on: nobody has seen its certificate before.
+/// The cluster that was just made is the right one from here on: nobody has seen its certificate before, and the one that
+/// the machine had is gone.
 async fn pin(cluster: &Cluster, machine: &Client) {
     let Ok(server) = machine.send(server::get()).await else {
         // It starts to listen anew; the first server of a cluster that answers is then the one.
         return;
     };
-    let shown = Fingerprint::parse(&server.environment.certificate_fingerprint);
-    if let (true, Ok(fingerprint)) = (server.environment.server_clustered, shown) {
+    if let (true, Some(fingerprint)) = (server.environment.server_clustered, machine.cluster()) {
         // A cluster that was named before stays the right one, and says so when it is asked.
         let _ = cluster.client.expect_cluster(fingerprint);
     }

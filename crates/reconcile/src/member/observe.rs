@@ -55,14 +55,13 @@ pub(super) async fn all(
     attempts: &Attempts,
 ) -> Result<(Observation, Option<View>), Error> {
     let candidate = candidate(cluster, &spec.address).await?;
-    let view = view(cluster).await?;
-    let seen = view.as_ref().map(|view| {
-        let mut seen = view.seen.clone();
-        attempts.complete(&mut seen, &spec.name);
-        seen
-    });
+    let mut view = view(cluster).await?;
+    if let Some(view) = &mut view {
+        hosted(&cluster.client, &mut view.seen).await?;
+        attempts.complete(&mut view.seen, &spec.name);
+    }
     let observation = Observation {
-        cluster: seen,
+        cluster: view.as_ref().map(|view| view.seen.clone()),
         candidate,
     };
     Ok((observation, view))
@@ -192,17 +191,9 @@ pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
     };
     let (servers, seen) = tokio::join!(servers(client, &members), shared(client));
     let mut seen = seen?;
-    let instances = client.send(instance::list_everywhere()).await?;
-    seen.members = members
-        .iter()
-        .map(|listed| {
-            let mut member = member(listed, servers.get(&listed.server_name));
-            let here = instances
-                .iter()
-                .filter(|one| one.location == listed.server_name);
-            member.instances = here.map(|one| one.name.clone()).collect();
-            member
-        })
+    let listed = members.iter();
+    seen.members = listed
+        .map(|listed| member(listed, servers.get(&listed.server_name)))
         .collect();
     seen.fingerprint = client
         .cluster()
@@ -216,6 +207,16 @@ pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
             .map(|one| (one.server_name.clone(), one))
             .collect(),
     }))
+}
+
+/// Who hosts what. Only changes need it: this list waits for a member that is silently cut off.
+async fn hosted(client: &Client, seen: &mut Seen) -> Result<(), Error> {
+    let instances = client.send(instance::list_everywhere()).await?;
+    for member in &mut seen.members {
+        let here = instances.iter().filter(|one| one.location == member.name);
+        member.instances = here.map(|one| one.name.clone()).collect();
+    }
+    Ok(())
 }
 
 /// What each member that answers says about itself; a dead one would be waited for.

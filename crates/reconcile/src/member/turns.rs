@@ -24,7 +24,17 @@ struct Queue {
 }
 
 /// The right to change a cluster's members; dropping it lets the next one have it.
-pub(super) struct Turn<'a>(&'a Changes);
+pub(super) struct Turn<'a> {
+    changes: &'a Changes,
+    has_waited: bool,
+}
+
+impl Turn<'_> {
+    /// Whether somebody else had the turn first.
+    pub(super) fn has_waited(&self) -> bool {
+        self.has_waited
+    }
+}
 
 impl Changes {
     /// Nobody waits.
@@ -49,12 +59,17 @@ impl Changes {
     /// Waits for the turn of a change.
     pub(super) async fn turn(&self, change: Change) -> Turn<'_> {
         self.queue().waiting.push(change.clone());
+        let mut has_waited = false;
         loop {
             // Noted before the look, so that a turn that ends in between is not missed.
             let moved = self.moved.notified();
             if self.takes(&change) {
-                return Turn(self);
+                return Turn {
+                    changes: self,
+                    has_waited,
+                };
             }
+            has_waited = true;
             moved.await;
         }
     }
@@ -77,8 +92,8 @@ impl Changes {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.queue().is_taken = false;
-        self.0.moved.notify_waiters();
+        self.changes.queue().is_taken = false;
+        self.changes.moved.notify_waiters();
     }
 }
 

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use domain::membership::answer::{Refusal, Waiting};
+use domain::membership::answer::Refusal;
 use domain::membership::declared::NotASpec;
 use domain::membership::removal;
 use domain::membership::spec::{MemberSpec, OnDestroy, Role};
@@ -16,7 +16,7 @@ use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value, log,
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::model::{declared, name};
@@ -164,7 +164,10 @@ impl Work<'_> {
             match wait.within(pass).await {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
-                Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
+                Ok(Passed::Waiting(waiting)) => {
+                    wait.for_(&waiting, waiting.word(), member::patience(&waiting))
+                        .await?;
+                }
                 Err(error) => wait.for_calm(error).await?,
             }
         }
@@ -211,17 +214,8 @@ impl Work<'_> {
                 Ok(Removed::Gone { warnings }) => return Ok(warnings),
                 Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
                 Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
-                Ok(Removed::Waiting(removal::Waiting::Moving)) => {
-                    let member = spec.name.clone();
-                    wait.for_(&Waiting::Moving { member }, "moving").await?;
-                }
-                Ok(Removed::Waiting(removal::Waiting::Votes)) => {
-                    wait.for_(&Waiting::Cluster, "settling").await?;
-                }
-                Ok(Removed::Waiting(removal::Waiting::Unanswered)) => {
-                    let member = spec.name.clone();
-                    wait.for_(&Waiting::Unanswered { member }, "waiting-for-host")
-                        .await?;
+                Ok(Removed::Waiting(waiting)) => {
+                    wait.for_(&waiting, waiting.word(), member::PAUSE).await?;
                 }
                 Err(error) => wait.for_calm(error).await?,
             }
@@ -275,9 +269,14 @@ impl<'a> Wait<'a> {
     }
 
     /// Waits a moment. What is awaited is logged when it changes; the host shows it under `TF_LOG`.
-    async fn for_(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
+    async fn for_(
+        &mut self,
+        awaited: &impl fmt::Display,
+        word: &'static str,
+        time: Duration,
+    ) -> Result<(), Trouble> {
         self.disturbed_at = None;
-        self.pause(waiting, word).await
+        self.pause(awaited, word, time).await
     }
 
     /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
@@ -292,8 +291,8 @@ impl<'a> Wait<'a> {
                 },
             });
         }
-        match may_pass(&error) && !self.is_disturbed_for_long() {
-            true => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
+        match error.may_pass() && !self.is_disturbed_for_long() {
+            true => self.pause(&error, "disturbed", member::PAUSE).await,
             false => Err(Trouble::Failed(error)),
         }
     }
@@ -302,7 +301,10 @@ impl<'a> Wait<'a> {
     async fn for_cluster(&mut self) -> Result<(), Trouble> {
         match self.is_disturbed_for_long() {
             true => Err(Trouble::NoCluster),
-            false => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
+            false => {
+                let waiting = removal::Waiting::Cluster;
+                self.pause(&waiting, waiting.word(), member::PAUSE).await
+            }
         }
     }
 
@@ -311,7 +313,12 @@ impl<'a> Wait<'a> {
         since.elapsed() >= DISTURBANCE
     }
 
-    async fn pause(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
+    async fn pause(
+        &mut self,
+        awaited: &impl fmt::Display,
+        word: &'static str,
+        time: Duration,
+    ) -> Result<(), Trouble> {
         if self.said != word {
             self.said = word;
             log::info(
@@ -319,8 +326,13 @@ impl<'a> Wait<'a> {
                 &[("member", &self.member), ("state", &word)],
             );
         }
-        member::pause(waiting, &self.stop).await;
-        let awaited = waiting.to_string();
+        tokio::select! {
+            () = sleep(time) => {}
+            () = self.stop.cancelled() => {}
+            // The last pass was the last one.
+            () = self.over() => {}
+        }
+        let awaited = awaited.to_string();
         if self.call.stopped() {
             return Err(Trouble::Stopped { awaited });
         }
@@ -332,15 +344,6 @@ impl<'a> Wait<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether an error may go away by itself: a server that is busy with itself, or an answer that was lost.
-fn may_pass(error: &Error) -> bool {
-    let Error::Incus(error) = error else {
-        return false;
-    };
-    let busy = error.status().is_some_and(|code| code >= 500);
-    busy || error.is_interrupted() || error.is_unreachable()
 }
 
 /// The state after a success: as planned, with what was unknown filled in.

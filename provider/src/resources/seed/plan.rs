@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::given::Given;
+use domain::hex::hex;
 use domain::seed::{Advice, Declared};
 use sha2::{Digest as _, Sha256};
 use tfplugin::{Diagnostic, Plan, Value};
@@ -112,8 +113,7 @@ pub(super) fn map(files: Option<&Files>, read: impl Fn(&String) -> String) -> Va
 }
 
 pub(super) fn sha256(content: impl AsRef<[u8]>) -> String {
-    let digest = Sha256::digest(content);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(content))
 }
 
 /// The names of what is different, new or gone.

@@ -19,8 +19,8 @@ pub(super) fn schema() -> Schema {
          address it has, whom to trust, and whether it begins a cluster or waits to be joined to one. It works offline; what \
          IncusOS would refuse is refused in the plan.\n\n\
          A seed holds secrets: the machine's private key for the tunnel, and the auth key of a tailnet. They are made once and \
-         kept in the state, which is why the state belongs into an encrypted backend. The machine wipes the whole disk that it \
-         is installed on, which needs 50 GiB or more. `homelabctl image write` makes the medium.",
+         kept in the state, which is why the state belongs into an encrypted backend. IncusOS takes a \
+         whole disk of 50 GiB or more, which must have no partition table. `homelabctl image write` makes the medium.",
     )
     .attributes(inputs().into_iter().chain(options()).chain(outputs()))
 }

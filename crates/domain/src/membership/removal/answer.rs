@@ -37,6 +37,18 @@ pub enum Waiting {
     Votes,
 }
 
+impl Waiting {
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Waiting::Cluster => "waiting-for-cluster",
+            Waiting::Unanswered => "waiting-for-host",
+            Waiting::Moving => "moving",
+            Waiting::Votes => "choosing-votes",
+        }
+    }
+}
+
 /// What stays true after a removal. Each is a sentence without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
@@ -87,8 +99,6 @@ pub enum Refusal {
     )]
     Dead,
     /// Without it too few of those that vote would be left.
-    #[error(
-        "it does not answer, and without it the others that vote could not decide: bring another member back first"
-    )]
+    #[error("without it the others that vote could not decide: bring another member back first")]
     Quorum,
 }

@@ -137,6 +137,7 @@ fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up()
     let failed = |failed_joins| History {
         failed_joins,
         last_failure: "dataset is not empty".to_owned(),
+        misfit: None,
     };
     for (times, expected) in [
         (0, "joining: join b"),
@@ -156,4 +157,18 @@ fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up()
     // What this process has tried itself it also takes away itself.
     let pool = machine(|server| server.pools = set(&["local"]));
     assert!(said_after(&spec(), &pool, &failed(1)).contains("delete pool local"));
+}
+
+/// HO-JOIN-08: members of a mixed cluster list only what all have, so that a version can look the same and not be.
+#[test]
+fn a_machine_whose_version_was_refused_waits_once_its_try_is_cleaned_up() {
+    let refused = History {
+        misfit: Some("expected 6.0.4".to_owned()),
+        ..History::default()
+    };
+    let said = said_after(&spec(), &before(), &refused);
+    assert!(said.starts_with("version-mismatch: "), "{said}");
+    assert!(said.ends_with("expected 6.0.4"), "{said}");
+    let left = cluster(|cluster| cluster.trusted.push(server_certificate("b", OWN)));
+    assert!(said_after(&spec(), &left, &refused).contains("end the trust"));
 }

@@ -1,5 +1,7 @@
 //! How long a change waits, and what it says when it does not come to its end.
 
+use domain::membership::answer::Waiting;
+
 use super::*;
 
 fn wait<'a>(call: &'a Call, milliseconds: u64) -> Wait<'a> {
@@ -36,7 +38,9 @@ async fn a_user_who_stops_is_told_so_and_not_that_time_is_over() {
     let error = wait.within(endless(stop)).await.expect_err("it is endless");
     let trouble = wait.for_calm(error).await.expect_err("it was stopped");
     assert!(matches!(trouble, Trouble::Stopped { .. }), "{trouble:?}");
-    let trouble = wait.for_(&Waiting::Trust, "initializing").await;
+    let trouble = wait
+        .for_(&Waiting::Trust, "initializing", member::PAUSE)
+        .await;
     let trouble = trouble.expect_err("it was stopped");
     assert!(matches!(trouble, Trouble::Stopped { .. }), "{trouble:?}");
 }
@@ -46,7 +50,7 @@ async fn a_user_who_stops_is_told_so_and_not_that_time_is_over() {
 async fn what_is_awaited_at_the_end_is_told() {
     let call = Call::default();
     let trouble = wait(&call, 0)
-        .for_(&Waiting::Cluster, "waiting-for-cluster")
+        .for_(&Waiting::Cluster, "waiting-for-cluster", member::PAUSE)
         .await;
     let trouble = trouble.expect_err("time is over");
     assert_eq!(trouble.to_string(), Waiting::Cluster.to_string());

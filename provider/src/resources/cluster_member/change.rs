@@ -1,7 +1,7 @@
 //! Changes of `homelab_cluster_member`: pass after pass, until the member is as declared or is none any more.
 //!
-//! Before: an apply. After: `reconcile::member`, which goes as far as it can without waiting. Waiting happens here: it has a
-//! deadline, the user can stop it, and a log line says what is awaited. Nothing is decided here about the cluster.
+//! Before: an apply. After: `reconcile::member`, which goes as far as it can without waiting, and publishes what is declared
+//! on the way; the last write marks it as done. `wait.rs` waits between two passes. Nothing is decided here about the cluster.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,14 +12,14 @@ use domain::membership::removal;
 use domain::membership::spec::{MemberSpec, OnDestroy, Role};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
-use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
+use reconcile::member::{self, Attempts, Changes, Grave, Passed, Publication, Removed, View};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
-    Value, log,
+    Value,
 };
-use tokio::time::Instant;
 
-use super::model::{declared, name};
+use super::model::{declaration, declared, name, owner as owner_of};
+use super::wait::Wait;
 use super::{private, state};
 use crate::{diagnose, owner};
 
@@ -27,8 +27,6 @@ use crate::{diagnose, owner};
 const CREATE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// How long an update or a destroy may take: instances may have to be moved.
 const OTHER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// A cluster that loses its database leader refuses for some seconds; one that does so for longer is not waited for.
-const DISTURBANCE: Duration = Duration::from_secs(30);
 
 /// The cluster, and the changes to it that run beside this one.
 pub(super) struct Work<'a> {
@@ -52,6 +50,14 @@ pub(crate) enum Trouble {
     TimedOut { limit: Duration, awaited: String },
     /// The user stopped it.
     Stopped { awaited: String },
+}
+
+impl Trouble {
+    /// Whether the member turned out to be another configuration's.
+    fn is_anothers(&self) -> bool {
+        use Error::{OtherOwner, Overtaken};
+        matches!(self, Trouble::Failed(OtherOwner { .. } | Overtaken { .. }))
+    }
 }
 
 /// As a part of a sentence: what kept the change from its end.
@@ -90,8 +96,15 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
     if bootstrap {
         work.changes.bootstrap_began();
     }
-    let end = work.settle(&spec, limit.unwrap_or(CREATE_TIMEOUT)).await;
-    let (missing, view) = match work.or_listed(&spec, end).await {
+    let mut publication = Publication::new(&spec, owner.clone(), true);
+    let limit = limit.unwrap_or(CREATE_TIMEOUT);
+    let end = work.settle(&spec, &mut publication, limit).await;
+    let end = work.or_listed(&spec, &mut publication, end).await;
+    let end = match end {
+        Ok(end) => work.created(&publication, &request.planned, end).await,
+        Err(trouble) => Err(trouble),
+    };
+    let (missing, view) = match end {
         Ok(end) => end,
         Err(trouble) => {
             if bootstrap {
@@ -117,13 +130,36 @@ pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
+    let mut publication = match publication(&spec, &request.prior) {
+        Ok(publication) => publication,
+        Err(diagnostic) => return failed(diagnostic.into()),
+    };
+    let fail = |trouble: &Trouble| failed(diagnose::member("Updating", &spec.name, trouble).into());
     let limit = Timeouts::from(request.planned.attr("timeouts")).update;
-    match work.settle(&spec, limit.unwrap_or(OTHER_TIMEOUT)).await {
-        Ok((missing, view)) if missing.is_empty() => finished(request.planned, &spec, &view),
+    let limit = limit.unwrap_or(OTHER_TIMEOUT);
+    let view = match work.settle(&spec, &mut publication, limit).await {
+        Ok((missing, view)) if missing.is_empty() => view,
         // The plan said that nothing would be.
-        Ok((missing, _)) => failed(diagnose::still_missing(&spec.name, &missing).into()),
-        Err(trouble) => failed(diagnose::member("Updating", &spec.name, &trouble).into()),
+        Ok((missing, _)) => return failed(diagnose::still_missing(&spec.name, &missing).into()),
+        Err(trouble) => return fail(&trouble),
+    };
+    let declaration = Some(declaration(&request.planned));
+    if let Err(error) = publication.finish(work.cluster, declaration).await {
+        return fail(&Trouble::Failed(error));
     }
+    let mut state = request.planned;
+    if state.attr("owner").is_unknown() {
+        state.set_attr("owner", publication.owner());
+    }
+    finished(state, &spec, &view)
+}
+
+/// What is declared, for whoever owns the member; one that was imported without an entry is owned from now on.
+fn publication(spec: &MemberSpec, prior: &Value) -> Result<Publication, Diagnostic> {
+    Ok(match owner_of(prior) {
+        Some(owner) => Publication::new(spec, owner, false),
+        None => Publication::new(spec, owner::new()?, true),
+    })
 }
 
 /// Removes a member. What it may lose is what was applied of `on_destroy`.
@@ -140,15 +176,12 @@ pub(super) async fn delete(work: &Work<'_>, request: DeleteRequest) -> Applied {
     let on_destroy = declared(&request.prior).on_destroy();
     let limit = Timeouts::from(request.prior.attr("timeouts")).delete;
     let limit = limit.unwrap_or(OTHER_TIMEOUT);
-    match work.remove(&spec, on_destroy, limit).await {
+    let grave = Grave::new(&spec, owner_of(&request.prior));
+    match work.remove(&spec, grave, on_destroy, limit).await {
         Ok(warnings) => Applied {
             state: Value::Null,
             private: Vec::new(),
-            // They are only known now: what they say is true because of this removal.
-            diagnostics: warnings
-                .iter()
-                .map(|warning| diagnose::left_behind(&spec.name, warning))
-                .collect(),
+            diagnostics: warnings,
         },
         Err(trouble) => failed(diagnose::member("Removing", &spec.name, &trouble).into()),
     }
@@ -159,13 +192,17 @@ impl Work<'_> {
     async fn settle(
         &self,
         spec: &MemberSpec,
+        publication: &mut Publication,
         limit: Duration,
     ) -> Result<(Vec<String>, View), Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
         let mut attempts = Attempts::default();
         let stop = self.call.stop_token();
         loop {
-            match member::pass(self.cluster, spec, self.changes, &mut attempts, &stop).await {
+            let (cluster, changes) = (self.cluster, self.changes);
+            let passed =
+                member::pass(cluster, spec, publication, changes, &mut attempts, &stop).await;
+            match passed {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => wait.for_(&waiting, waiting.word()).await?,
@@ -178,12 +215,14 @@ impl Work<'_> {
     async fn or_listed(
         &self,
         spec: &MemberSpec,
+        publication: &mut Publication,
         end: Result<(Vec<String>, View), Trouble>,
     ) -> Result<(Vec<String>, View), Trouble> {
         let trouble = match end {
             Ok(end) => return Ok(end),
             // Somebody else may be the member of this name.
-            Err(Trouble::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
+            Err(trouble @ Trouble::Refused(_)) => return Err(trouble),
+            Err(trouble) if trouble.is_anothers() => return Err(trouble),
             Err(trouble) => trouble,
         };
         let Ok(Some(view)) = member::view(self.cluster).await else {
@@ -192,6 +231,13 @@ impl Work<'_> {
         if view.seen.member(&spec.name).is_none() {
             return Err(trouble);
         }
+        // It may have become a member with the last step; if nothing can be written now, its next change does.
+        if let Err(error) = publication.keep_up(self.cluster, Some(&view)).await {
+            let failed = Trouble::Failed(error);
+            if failed.is_anothers() {
+                return Err(failed);
+            }
+        }
         let mut missing = member::missing(spec, &view.seen);
         if missing.is_empty() {
             missing.push(format!("the end of its creation: {trouble}"));
@@ -199,21 +245,48 @@ impl Work<'_> {
         Ok((missing, view))
     }
 
+    /// The last write of a create. From here on the member has a state, so nobody else may take its entry over, complete or
+    /// not.
+    async fn created(
+        &self,
+        publication: &Publication,
+        planned: &Value,
+        (mut missing, view): (Vec<String>, View),
+    ) -> Result<(Vec<String>, View), Trouble> {
+        let declaration = missing.is_empty().then(|| declaration(planned));
+        if let Err(error) = publication.finish(self.cluster, declaration).await {
+            let trouble = Trouble::Failed(error);
+            if trouble.is_anothers() {
+                return Err(trouble);
+            }
+            missing.push(format!("the end of its creation: {trouble}"));
+        }
+        Ok((missing, view))
+    }
+
+    /// Goes on until it is no member any more: what the user has to know then. It is only known now, because it is true
+    /// because of this removal.
     async fn remove(
         &self,
         spec: &MemberSpec,
+        mut grave: Grave,
         applied: OnDestroy,
         limit: Duration,
-    ) -> Result<Vec<removal::Warning>, Trouble> {
+    ) -> Result<Diagnostics, Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
         let mut attempts = Attempts::default();
         let stop = self.call.stop_token();
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
+            let grave = &mut grave;
             let removed =
-                member::remove(cluster, spec, applied, changes, &mut attempts, &stop).await;
+                member::remove(cluster, spec, grave, applied, changes, &mut attempts, &stop).await;
             match removed {
-                Ok(Removed::Gone { warnings }) => return Ok(warnings),
+                Ok(Removed::Gone { warnings }) => {
+                    let told = |warning| diagnose::left_behind(&spec.name, warning);
+                    return Ok(warnings.iter().map(told).collect());
+                }
+                Ok(Removed::Foreign) => return Ok(diagnose::forgotten_member(&spec.name).into()),
                 Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
                 Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
                 Ok(Removed::Waiting(removal::Waiting::Moving)) => {
@@ -229,88 +302,6 @@ impl Work<'_> {
             }
         }
     }
-}
-
-/// Waiting for one member: until when, and what was said about it.
-struct Wait<'a> {
-    call: &'a Call,
-    member: &'a str,
-    limit: Duration,
-    ends_at: Option<Instant>,
-    said: &'static str,
-    disturbed_at: Option<Instant>,
-}
-
-impl<'a> Wait<'a> {
-    fn new(call: &'a Call, member: &'a str, limit: Duration) -> Self {
-        Self {
-            call,
-            member,
-            limit,
-            // One that no clock can reach does not end.
-            ends_at: Instant::now().checked_add(limit),
-            said: "",
-            disturbed_at: None,
-        }
-    }
-
-    /// Waits a moment. What is awaited is logged when it changes; the host shows it under `TF_LOG`.
-    async fn for_(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
-        self.disturbed_at = None;
-        self.pause(waiting, word).await
-    }
-
-    /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
-    async fn for_calm(&mut self, error: Error) -> Result<(), Trouble> {
-        match may_pass(&error) && !self.is_disturbed_for_long() {
-            true => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
-            false => Err(Trouble::Failed(error)),
-        }
-    }
-
-    /// Waits a moment for somebody who answers for the cluster. It may be choosing whose word counts; it may also be gone.
-    async fn for_cluster(&mut self) -> Result<(), Trouble> {
-        match self.is_disturbed_for_long() {
-            true => Err(Trouble::NoCluster),
-            false => self.pause(&Waiting::Cluster, "waiting-for-cluster").await,
-        }
-    }
-
-    fn is_disturbed_for_long(&mut self) -> bool {
-        let since = *self.disturbed_at.get_or_insert_with(Instant::now);
-        since.elapsed() >= DISTURBANCE
-    }
-
-    async fn pause(&mut self, waiting: &Waiting, word: &'static str) -> Result<(), Trouble> {
-        if self.said != word {
-            self.said = word;
-            log::info(
-                "a member is awaited",
-                &[("member", &self.member), ("state", &word)],
-            );
-        }
-        member::pause(waiting, &self.call.stop_token()).await;
-        let awaited = waiting.to_string();
-        if self.call.stopped() {
-            return Err(Trouble::Stopped { awaited });
-        }
-        if self.ends_at.is_some_and(|end| Instant::now() >= end) {
-            return Err(Trouble::TimedOut {
-                limit: self.limit,
-                awaited,
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Whether an error may go away by itself: a server that is busy with itself, or an answer that was lost.
-fn may_pass(error: &Error) -> bool {
-    let Error::Incus(error) = error else {
-        return false;
-    };
-    let busy = error.status().is_some_and(|code| code >= 500);
-    busy || error.is_interrupted() || error.is_unreachable()
 }
 
 /// The state after a success: as planned, with what was unknown filled in.
@@ -333,7 +324,8 @@ fn finished(mut state: Value, spec: &MemberSpec, view: &View) -> Applied {
         let known = !value.is_unknown();
         state.set_attr(&name, if known { value } else { Value::Null });
     }
-    Applied::new(state).private(private::of(view.fingerprint))
+    // The last write has settled it, or the next Read sees that it has not.
+    Applied::new(state).private(private::of(view.fingerprint, false))
 }
 
 /// Everything is known in an apply, and was checked before; it is checked again rather than believed.

@@ -1,30 +1,40 @@
-//! The private state of `homelab_cluster_member`: which cluster the member is in.
+//! The private state of `homelab_cluster_member`: which cluster the member is in, and whether a change of it was cut off.
 //!
-//! Before: a Read, or the end of an apply. After: `session.rs` accepts no other cluster for this member. It is a cache that
-//! OpenTofu sometimes loses; without it any cluster that the provider block leads to is looked at.
+//! Before: a Read, or the end of an apply. After: no server of another cluster is asked about it, and a plan needs no
+//! requests. It is a cache that OpenTofu sometimes loses; without it any cluster that the provider block leads to is looked at.
 
 use incus::Fingerprint;
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Private {
-    cluster: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cluster: Option<String>,
+    #[serde(default)]
+    unsettled: bool,
+}
+
+fn read(bytes: &[u8]) -> Private {
+    serde_json::from_slice(bytes).unwrap_or_default()
 }
 
 /// The cluster, if it is still known.
 pub(super) fn cluster(bytes: &[u8]) -> Option<Fingerprint> {
-    let private: Private = serde_json::from_slice(bytes).ok()?;
-    Fingerprint::parse(&private.cluster).ok()
+    Fingerprint::parse(&read(bytes).cluster?).ok()
 }
 
-/// What is kept of it; nothing of a server that was reached without one.
-pub(super) fn of(cluster: Option<Fingerprint>) -> Vec<u8> {
-    let private = cluster.map(|cluster| Private {
-        cluster: cluster.to_string(),
-    });
-    private.map_or_else(Vec::new, |private| {
-        serde_json::to_vec(&private).unwrap_or_default()
-    })
+/// Whether the fleet store showed that a change or a removal of ours did not come to its end.
+pub(super) fn is_unsettled(bytes: &[u8]) -> bool {
+    read(bytes).unsettled
+}
+
+/// What is kept; nothing of a server that was reached without a certificate.
+pub(super) fn of(cluster: Option<Fingerprint>, unsettled: bool) -> Vec<u8> {
+    let private = Private {
+        cluster: cluster.map(|cluster| cluster.to_string()),
+        unsettled,
+    };
+    serde_json::to_vec(&private).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -32,11 +42,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cluster_is_known_again_and_a_lost_one_is_none() {
+    fn what_is_kept_is_known_again_and_what_is_lost_is_none() {
         let fingerprint = Fingerprint::parse(&"ab".repeat(32)).expect("a fingerprint");
-        assert_eq!(cluster(&of(Some(fingerprint))), Some(fingerprint));
-        for lost in [of(None), b"{}".to_vec(), b"junk".to_vec()] {
-            assert_eq!(cluster(&lost), None);
+        for unsettled in [false, true] {
+            let kept = of(Some(fingerprint), unsettled);
+            assert_eq!(cluster(&kept), Some(fingerprint));
+            assert_eq!(is_unsettled(&kept), unsettled);
         }
+        for lost in [
+            of(None, false),
+            b"{}".to_vec(),
+            b"junk".to_vec(),
+            Vec::new(),
+        ] {
+            assert_eq!(cluster(&lost), None);
+            assert!(!is_unsettled(&lost));
+        }
+    }
+
+    /// As it was kept before there were entries.
+    #[test]
+    fn an_earlier_private_state_is_read() {
+        let text = format!(r#"{{"cluster":"{}"}}"#, "ab".repeat(32));
+        assert!(cluster(text.as_bytes()).is_some() && !is_unsettled(text.as_bytes()));
     }
 }

@@ -21,7 +21,8 @@ pub struct Claimant<'a> {
 pub enum Claim {
     /// Nothing yet: the cluster does not list the member, and nothing of it is left from before.
     Wait,
-    /// The highest revision is the claimant's and says what is declared.
+    /// The highest revision is the claimant's, says what is declared, and has converged. One that has not is published again:
+    /// only whoever publishes a revision marks it.
     Stands(Box<MemberEntry>),
     /// Publish this.
     Publish(Box<MemberEntry>),
@@ -56,7 +57,8 @@ pub fn claim(
         None if is_listed => publish(highest.map_or(0, |entry| entry.revision) + 1, None),
         None => Claim::Wait,
         Some(entry) if entry.owner == claimant.owner => {
-            match entry.spec.as_ref() == Some(declared) {
+            let is_settled = entry.created.is_some() && !is_behind(entry);
+            match is_settled && entry.spec.as_ref() == Some(declared) {
                 true => Claim::Stands(Box::new(entry.clone())),
                 false => publish(entry.revision + 1, Some(entry)),
             }
@@ -98,10 +100,14 @@ pub fn burial(highest: Option<&MemberEntry>, owner: Option<&str>, now: Moment) -
 /// Whether `owner` has something to put right: its last change did not come to its end, or its removal did not.
 pub fn is_unsettled(highest: Option<&MemberEntry>, owner: Option<&str>) -> bool {
     highest.is_some_and(|entry| {
-        let applied = entry.applied.as_ref();
-        let is_behind = applied.is_none_or(|applied| applied.revision < entry.revision);
-        Some(entry.owner.as_str()) == owner && (entry.deleted.is_some() || is_behind)
+        Some(entry.owner.as_str()) == owner && (entry.deleted.is_some() || is_behind(entry))
     })
+}
+
+/// Whether the member has not been as the revision says, so far.
+fn is_behind(entry: &MemberEntry) -> bool {
+    let applied = entry.applied.as_ref();
+    applied.is_none_or(|applied| applied.revision < entry.revision)
 }
 
 /// Whether the member belongs to somebody else than `owner`. A tombstone belongs to nobody.
@@ -191,15 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_already_is_not_published_again() {
+    fn what_has_converged_is_not_published_again() {
         let mut entry = entry('f');
         entry.spec = Some(declared());
         let claimant = Claimant {
             owner: "a",
             is_new: false,
         };
-        let claim = claim(Some(&entry), true, &declared(), claimant);
-        assert_eq!(claim, Claim::Stands(Box::new(entry)));
+        let behind = Entry {
+            revision: 4,
+            ..entry.clone()
+        };
+        let again = claim(Some(&behind), true, &declared(), claimant);
+        assert_eq!(said(&again), "a r5+");
+        let once = claim(Some(&entry), true, &declared(), claimant);
+        assert_eq!(once, Claim::Stands(Box::new(entry)));
     }
 
     #[test]

@@ -66,6 +66,7 @@ pub struct Storage {
     /// What keeps the data, such as `zfs`.
     pub driver: String,
     /// Where it is on each member; `None` leaves that to Incus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 

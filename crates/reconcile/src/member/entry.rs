@@ -80,7 +80,7 @@ impl Publication {
         Ok(())
     }
 
-    /// Marks the revision as made, and with a `declaration` as converged; what is marked already is not written again.
+    /// Marks the revision as made, and with a `declaration` as converged.
     ///
     /// # Errors
     /// [`Error::Overtaken`] if a newer revision was published meanwhile.
@@ -88,12 +88,12 @@ impl Publication {
         let Some(entry) = &self.entry else {
             return Ok(());
         };
-        let cluster = &cluster.of_members();
-        let converged = entry.applied.as_ref().map(|applied| applied.revision);
-        let is_marked = converged == Some(entry.revision) || declaration.is_none();
-        if entry.created.is_some() && is_marked {
+        // One that stands has converged before.
+        let applied = entry.applied.as_ref().map(|applied| applied.revision);
+        if applied == Some(entry.revision) {
             return Ok(());
         }
+        let cluster = &cluster.of_members();
         let applied = declaration.map(|declaration| Applied {
             revision: entry.revision,
             declaration,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::given::Given;
+use serde_json::Value as Json;
 use tfplugin::Value;
 
 /// What `read` makes of a known value.
@@ -45,4 +46,10 @@ pub(crate) fn texts(map: &Value) -> BTreeMap<String, Given<String>> {
 /// The texts of a list that is known.
 pub(crate) fn list(list: &Value) -> Vec<Given<String>> {
     list.as_list().into_iter().flatten().map(text).collect()
+}
+
+/// The attributes of an object as the user spelled them: what the fleet store keeps.
+pub(crate) fn spelled(object: &Value, names: &[&str]) -> Json {
+    let attribute = |name: &&str| Some(((*name).to_owned(), object.attr(name).to_json()?));
+    Json::Object(names.iter().filter_map(attribute).collect())
 }

@@ -3,16 +3,16 @@
 //! Before: `provider.rs` has read the configuration. After: the resources ask for the cluster, and for one snapshot of
 //! it. Nothing is opened before the first use, so a configuration without apps needs no Incus.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::moment::Moment;
 use incus::Fingerprint;
 use reconcile::cluster::Cluster;
-use reconcile::member::{self, View};
+use reconcile::member::Survey;
 use reconcile::observe::{self, World};
-use reconcile::store::{self, AppRecord};
-use reconcile::{clock, error::Error};
+use reconcile::store::{self, Fleet};
+use reconcile::{clock, error::Error, member};
 use tfplugin::Diagnostic;
 
 use crate::diagnose;
@@ -22,7 +22,7 @@ use crate::diagnose;
 pub(crate) struct Session {
     configured: Mutex<Option<Result<Cluster, NoCluster>>>,
     snapshot: Shared<Snapshot>,
-    members: Shared<Option<View>>,
+    members: Shared<Option<Survey>>,
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum NoCluster {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     /// The fleet store.
-    pub(crate) fleet: BTreeMap<String, AppRecord>,
+    pub(crate) fleet: Fleet,
     /// Instances and members.
     pub(crate) world: World,
     /// When.
@@ -98,10 +98,13 @@ impl Session {
         shared(&self.snapshot, cluster, || take(cluster), of).await
     }
 
-    /// The members, seen in the same way; `None` while nobody answers who is in a cluster.
-    pub(crate) async fn members(&self, cluster: &Cluster) -> Result<Arc<Option<View>>, Arc<Error>> {
-        let of = |view: &Option<View>| view.as_ref().and_then(|view| view.fingerprint);
-        shared(&self.members, cluster, || member::view(cluster), of).await
+    /// The members and their entries, seen in the same way; `None` while nobody answers who is in a cluster.
+    pub(crate) async fn members(
+        &self,
+        cluster: &Cluster,
+    ) -> Result<Arc<Option<Survey>>, Arc<Error>> {
+        let of = |seen: &Option<Survey>| seen.as_ref().and_then(|seen| seen.view.fingerprint);
+        shared(&self.members, cluster, || member::survey(cluster), of).await
     }
 
     /// Something is about to be written: from now on every look is a new one.

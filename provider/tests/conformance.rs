@@ -74,11 +74,12 @@ fn seed(run: Conformance, folder: &tempfile::TempDir) -> Conformance {
     let hub_key = "pRZ2cZ2LkG8cT8b7S9P7m0Z1mN4Q1o3y0l0r1s2t3U4=";
     let run = run
         .always(name, ["machine.network", "machine.address", "output"])
+        .always(name, ["machine.network.dns", "machine.network.gateway"])
         .hint(name, "machine.name", ["a"])
         .hint(
             name,
             "machine.mac",
-            ["52:54:00:00:00:0a", "52-54-00-00-00-0B"],
+            ["52:54:00:00:00:0a", "52-54-00-00-00-0A"],
         )
         .hint(name, "machine.network.name", ["lan"])
         .hint(name, "machine.network.cidr", ["10.0.0.0/24", "10.0.0.0/16"])

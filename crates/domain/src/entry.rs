@@ -1,12 +1,14 @@
-//! Entries: what the fleet store holds about one app, and who may write the next revision of it.
+//! Entries: what the fleet store holds about one app or member, and who may write the next revision of it.
 //!
 //! Before: `reconcile/src/store.rs` reads the profiles of the fleet project. After: it publishes what is admitted
-//! here, as one immutable profile per revision, `app.<name>.r<N>`. Creating the next number is the only
-//! compare-and-swap that Incus has, so numbers are the whole protocol (`docs/architecture.md`).
+//! here, as one immutable profile per revision, `app.<name>.r<N>` or `member.<name>.r<N>`. Creating the next number is
+//! the only compare-and-swap that Incus has, so numbers are the whole protocol (`docs/architecture.md`). Not here: who may
+//! write the entry of a member, whose membership is seen elsewhere too (`membership/claim.rs`).
 
 use core::fmt;
 use core::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::app::AppSpec;
@@ -28,19 +30,31 @@ pub fn looked_up(published: Option<&AppSpec>, work: &Work, declared: &AppSpec) -
 /// What kind of profile a name of the fleet store stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// What is wanted.
+    /// What is wanted of an app.
     App,
-    /// What its executor has decided.
+    /// What is wanted of a member.
+    Member,
+    /// What the executor of an app has decided.
     Work,
+}
+
+/// What an entry can hold: a document, and the kind of profile that it is in.
+pub trait Document: Serialize + DeserializeOwned {
+    /// The kind.
+    const KIND: Kind;
+}
+
+impl Document for AppSpec {
+    const KIND: Kind = Kind::App;
 }
 
 /// The name of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RevisionName {
-    /// App or work.
+    /// App, member or work.
     pub kind: Kind,
-    /// The app.
-    pub app: String,
+    /// Of which app or member.
+    pub name: String,
     /// The revision, counted from 1.
     pub revision: u64,
 }
@@ -51,19 +65,28 @@ impl RevisionName {
         let mut parts = profile.split('.');
         let kind = match parts.next()? {
             "app" => Kind::App,
+            "member" => Kind::Member,
             "work" => Kind::Work,
             _ => return None,
         };
-        let app = parts.next()?.to_owned();
+        let name = parts.next()?.to_owned();
         let digits = parts.next()?.strip_prefix('r')?;
         let revision: u64 = digits.parse().ok()?;
         // Only the canonical spelling: "r07" beside "r7" would be two names for one number.
         let canonical = revision > 0 && revision.to_string() == digits;
-        (canonical && parts.next().is_none() && !app.is_empty()).then_some(Self {
+        (canonical && parts.next().is_none() && !name.is_empty()).then_some(Self {
             kind,
-            app,
+            name,
             revision,
         })
+    }
+
+    /// Whose it is, as a part of a sentence.
+    pub fn subject(&self) -> String {
+        match self.kind {
+            Kind::App | Kind::Work => format!("app {}", self.name),
+            Kind::Member => format!("member {}", self.name),
+        }
     }
 }
 
@@ -71,19 +94,20 @@ impl fmt::Display for RevisionName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::App => "app",
+            Kind::Member => "member",
             Kind::Work => "work",
         };
-        write!(formatter, "{kind}.{}.r{}", self.app, self.revision)
+        write!(formatter, "{kind}.{}.r{}", self.name, self.revision)
     }
 }
 
-/// One revision of an app.
+/// One revision of what is wanted: of an app, or with another document of something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct Entry<D = AppSpec> {
     /// Its number.
     pub revision: u64,
     /// What is wanted; `None` if the document cannot be read (of a later version, or damaged).
-    pub spec: Option<AppSpec>,
+    pub spec: Option<D>,
     /// The random id of the configuration that it belongs to.
     pub owner: String,
     /// When its create was finished; `None` while it is going on, or if it was cut off.
@@ -92,7 +116,7 @@ pub struct Entry {
     pub applied: Option<Applied>,
     /// Who takes the steps.
     pub executor: Executor,
-    /// When the app was destroyed: the entry is a tombstone.
+    /// When it was destroyed: the entry is a tombstone.
     pub deleted: Option<Moment>,
 }
 
@@ -173,7 +197,7 @@ pub fn to_prune(mut revisions: Vec<u64>, revision: u64) -> Vec<u64> {
 }
 
 /// Whether a tombstone has stood for long enough to be removed by the next write of anybody.
-pub fn is_expired(entry: &Entry, now: Moment) -> bool {
+pub fn is_expired<D>(entry: &Entry<D>, now: Moment) -> bool {
     entry
         .deleted
         .is_some_and(|deleted| now.since(deleted) > TOMBSTONE_TIME)
@@ -199,7 +223,7 @@ mod tests {
     fn names_of_revisions_are_read_only_in_their_canonical_spelling() {
         let name = RevisionName {
             kind: Kind::App,
-            app: "web".to_owned(),
+            name: "web".to_owned(),
             revision: 7,
         };
         assert_eq!(RevisionName::parse("app.web.r7"), Some(name.clone()));
@@ -218,6 +242,15 @@ mod tests {
         ] {
             assert_eq!(RevisionName::parse(foreign), None, "{foreign}");
         }
+    }
+
+    #[test]
+    fn an_app_and_a_member_of_one_name_are_two_things() {
+        let app = RevisionName::parse("app.m2.r1").expect("a name");
+        let member = RevisionName::parse("member.m2.r1").expect("a name");
+        assert_ne!(app, member);
+        assert_eq!(member.to_string(), "member.m2.r1");
+        assert_eq!([app.subject(), member.subject()], ["app m2", "member m2"]);
     }
 
     #[test]

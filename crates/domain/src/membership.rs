@@ -5,6 +5,9 @@
 //!        observation.rs ───┴─> removal.rs ──────────────────────────> step.rs
 //! ```
 //!
+//! What is declared is published in the fleet store, too: `document.rs` is what stands there, `claim.rs` says who may
+//! write it.
+//!
 //! Before: `provider/src/resources/cluster_member.rs` has the configuration, `reconcile` the observation. After: one
 //! step at a time is performed, and everything is observed again. Below, what the members say about how much the
 //! cluster can bear, which the data source `homelab_cluster` shows.
@@ -23,6 +26,9 @@ pub mod removal;
 pub mod step;
 
 pub mod order;
+
+pub mod claim;
+pub mod document;
 
 #[cfg(test)]
 mod fixtures;

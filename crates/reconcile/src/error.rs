@@ -73,13 +73,21 @@ pub enum Error {
         /// The step that was not taken.
         before: String,
     },
+    /// The member is another configuration's.
+    #[error(
+        "the fleet store has an entry of member {member} that belongs to another configuration"
+    )]
+    OtherOwner {
+        /// The member.
+        member: String,
+    },
     /// Another apply or another executor wrote a newer revision.
     #[error(
-        "another change of app {app} was published meanwhile, as revision {newest}; revision {ours} stops here"
+        "another change of {of} was published meanwhile, as revision {newest}; revision {ours} stops here"
     )]
     Overtaken {
-        /// The app.
-        app: String,
+        /// The app or member.
+        of: String,
         /// What we were at.
         ours: u64,
         /// What is the highest now.

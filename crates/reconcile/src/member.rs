@@ -4,6 +4,7 @@
 //! provider/src/resources/cluster_member.rs ──> member.rs ──┬─> member/turns.rs    who may change the cluster now
 //!                                                          ├─> member/observe.rs  what is, the machine first
 //!                                                          ├─> domain::membership the next step (pure)
+//!                                                          ├─> member/entry.rs    what the fleet store says of it
 //!                                                          └─> member/execute.rs  done: one arm per step
 //! ```
 //!
@@ -11,6 +12,7 @@
 //! Stopping happens between two steps, never inside one.
 
 mod attempts;
+mod entry;
 mod execute;
 mod join;
 mod observe;
@@ -32,7 +34,8 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 
 pub use attempts::Attempts;
-pub use observe::{View, view};
+pub use entry::{Grave, Publication};
+pub use observe::{Survey, View, survey, view};
 pub use turns::Changes;
 
 /// How often what is awaited is looked at: a machine takes minutes to be installed, and a second to be asked.
@@ -72,23 +75,27 @@ pub enum Removed {
     Waiting(removal::Waiting),
     /// It stays.
     Refused(removal::Refusal),
+    /// It belongs to another configuration, and nothing was touched.
+    Foreign,
 }
 
 /// Goes as far towards the declaration as it can without waiting.
 ///
 /// # Expected flow
 /// Look without a turn, so that a machine that is silent holds up nobody; then, in a turn: observe, decide, execute, and
-/// again.
+/// again. As soon as the cluster lists the member, what is declared of it is published.
 ///
 /// # Guarantees
 /// In one process one change of a cluster's members runs at a time, the bootstrap first. A token is made last, and is in
 /// memory only.
 ///
 /// # Errors
-/// A step that failed; the next pass takes it up. [`Error::Stopped`] between two steps.
+/// A step that failed; the next pass takes it up. [`Error::MemberStopped`] between two steps. [`Error::OtherOwner`] before
+/// any step towards a member that is another configuration's.
 pub async fn pass(
     cluster: &Cluster,
     spec: &MemberSpec,
+    publication: &mut Publication,
     changes: &Changes,
     attempts: &mut Attempts,
     stop: &CancellationToken,
@@ -96,6 +103,7 @@ pub async fn pass(
     let cluster = &cluster.of_members();
     attempts.begin();
     let looked = observe::all(cluster, spec, attempts).await?;
+    publication.keep_up(cluster, looked.1.as_ref()).await?;
     let decision = decide(spec, &looked.0, &attempts.history);
     if !matches!(decision, Decision::Do(_)) {
         return passed(spec, decision, looked.1, changes);
@@ -112,6 +120,7 @@ pub async fn pass(
             Some(looked) => looked,
             None => observe::all(cluster, spec, attempts).await?,
         };
+        publication.keep_up(cluster, seen.as_ref()).await?;
         match decide(spec, &observation, &attempts.history) {
             Decision::Do(step) => {
                 perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
@@ -145,13 +154,15 @@ fn passed(
 /// Goes as far towards a removal as it can without waiting. `applied` is what was applied of `on_destroy`.
 ///
 /// # Guarantees
-/// Without `force` nothing of anybody else's is lost.
+/// Without `force` nothing of anybody else's is lost. The tombstone stands before the first step, so that nobody makes it a
+/// member again meanwhile; a removal that is refused at once writes nothing.
 ///
 /// # Errors
-/// A step that failed; the next pass takes it up. [`Error::Stopped`] between two steps.
+/// A step that failed; the next pass takes it up. [`Error::MemberStopped`] between two steps.
 pub async fn remove(
     cluster: &Cluster,
     spec: &MemberSpec,
+    grave: &mut Grave,
     applied: OnDestroy,
     changes: &Changes,
     attempts: &mut Attempts,
@@ -161,13 +172,22 @@ pub async fn remove(
     let _turn = changes.turn(change(Kind::Remove, spec)).await;
     loop {
         let (observation, _) = observe::all(cluster, spec, attempts).await?;
+        // Without a cluster there is no store either, and the decision is to wait.
+        if observation.cluster.is_some() && grave.is_foreign(cluster).await? {
+            return Ok(Removed::Foreign);
+        }
         match removal(spec, &observation, applied) {
             Removal::Do(step) => {
+                grave.bury(cluster).await?;
                 perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
             }
             Removal::Wait(waiting) => return Ok(Removed::Waiting(waiting)),
             Removal::Refuse(refusal) => return Ok(Removed::Refused(refusal)),
-            Removal::Gone { warnings } => return Ok(Removed::Gone { warnings }),
+            Removal::Gone { warnings } => {
+                grave.bury(cluster).await?;
+                grave.clear(cluster).await;
+                return Ok(Removed::Gone { warnings });
+            }
         }
     }
 }

@@ -8,7 +8,9 @@ mod document;
 
 use std::collections::BTreeMap;
 
-use domain::entry::{self, Applied, Entry, Kind, RevisionName};
+use domain::app::AppSpec;
+use domain::entry::{self, Applied, Document, Entry, Kind, RevisionName};
+use domain::membership::document::MemberDocument;
 use domain::moment::Moment;
 use domain::work::Work;
 use incus::profile::{self, ProfilePut};
@@ -17,8 +19,8 @@ use incus::project;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
-pub use document::AppRecord;
 use document::Keys;
+pub use document::{AppRecord, Fleet};
 
 /// How often a write whose outcome is unclear is looked up and tried again.
 const TRIES: usize = 3;
@@ -27,19 +29,19 @@ const TRIES: usize = 3;
 ///
 /// # Errors
 /// If no endpoint answers.
-pub async fn snapshot(cluster: &Cluster) -> Result<BTreeMap<String, AppRecord>, Error> {
+pub async fn snapshot(cluster: &Cluster) -> Result<Fleet, Error> {
     match cluster
         .client
         .send(profile::list(&cluster.fleet_project))
         .await
     {
-        Ok(profiles) => Ok(document::records(&profiles)),
-        Err(error) if error.is_not_found() => Ok(BTreeMap::new()),
+        Ok(profiles) => Ok(document::fleet(&profiles)),
+        Err(error) if error.is_not_found() => Ok(Fleet::default()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Publishes a revision of an app.
+/// Publishes a revision of what is wanted of an app or a member.
 ///
 /// # Expected flow
 /// Create the profile of the next number (and the fleet project, if this is its first), list the names, delete what
@@ -50,10 +52,14 @@ pub async fn snapshot(cluster: &Cluster) -> Result<BTreeMap<String, AppRecord>, 
 ///
 /// # Errors
 /// [`Error::Overtaken`] if another writer won this number or a higher one.
-pub async fn publish(cluster: &Cluster, app: &str, entry: &Entry) -> Result<(), Error> {
+pub async fn publish<D: Document>(
+    cluster: &Cluster,
+    name: &str,
+    entry: &Entry<D>,
+) -> Result<(), Error> {
     let name = RevisionName {
-        kind: Kind::App,
-        app: app.to_owned(),
+        kind: D::KIND,
+        name: name.to_owned(),
         revision: entry.revision,
     };
     let names = win(cluster, &name, document::write_entry(entry)?).await?;
@@ -72,14 +78,14 @@ pub async fn record(
 ) -> Result<(), Error> {
     let name = RevisionName {
         kind: Kind::Work,
-        app: app.to_owned(),
+        name: app.to_owned(),
         revision: work_revision,
     };
     let names = win(cluster, &name, document::write_work(work)?).await?;
     let newest = highest(&names, Kind::App, app);
     if newest != work.revision {
         return Err(Error::Overtaken {
-            app: app.to_owned(),
+            of: name.subject(),
             ours: work.revision,
             newest,
         });
@@ -87,22 +93,17 @@ pub async fn record(
     prune(cluster, &names, &name).await
 }
 
-/// Adds the marks of a finished rollout to a revision; only its own writer does this, once.
+/// Adds the marks of a finished change to a revision; only its own writer does this.
 ///
 /// # Errors
 /// [`Error::Overtaken`] if the revision is gone, because newer ones were published.
 pub async fn finish(
     cluster: &Cluster,
-    app: &str,
-    applied: &Applied,
+    name: &RevisionName,
+    applied: Option<&Applied>,
     created: Moment,
 ) -> Result<(), Error> {
-    let name = RevisionName {
-        kind: Kind::App,
-        app: app.to_owned(),
-        revision: applied.revision,
-    };
-    let marks = document::marks(Some(applied), Some(created))?;
+    let marks = document::marks(applied, Some(created))?;
     let project = &cluster.fleet_project;
     let mut result = Ok(());
     for _ in 0..TRIES {
@@ -116,59 +117,77 @@ pub async fn finish(
         }
     }
     match result {
-        Err(error) if error.is_not_found() => Err(Error::Overtaken {
-            app: app.to_owned(),
-            ours: applied.revision,
-            newest: highest(&names(cluster).await?, Kind::App, app),
-        }),
+        Err(error) if error.is_not_found() => Err(overtaken(
+            name,
+            highest(&names(cluster).await?, name.kind, &name.name),
+        )),
         other => Ok(other?),
     }
 }
 
-/// Deletes everything of an app below its tombstone, the work records too; they have nothing to tell any more.
+/// Makes sure that a revision still is the highest one: whoever records no steps has to ask before the end.
+///
+/// # Errors
+/// [`Error::Overtaken`] if it is not.
+pub(crate) async fn still_highest(cluster: &Cluster, name: &RevisionName) -> Result<(), Error> {
+    match highest(&names(cluster).await?, name.kind, &name.name) {
+        newest if newest == name.revision => Ok(()),
+        newest => Err(overtaken(name, newest)),
+    }
+}
+
+/// Deletes everything of an app or a member below its tombstone; of an app the work records too, which have nothing to
+/// tell any more.
 ///
 /// # Errors
 /// If Incus does not answer.
-pub async fn clear(cluster: &Cluster, app: &str, tombstone: u64) -> Result<(), Error> {
+pub async fn clear(cluster: &Cluster, kind: Kind, of: &str, tombstone: u64) -> Result<(), Error> {
+    let is_old = |name: &RevisionName| match name.kind {
+        Kind::Work => kind == Kind::App,
+        Kind::App | Kind::Member => name.kind == kind && name.revision < tombstone,
+    };
     let mut old: Vec<RevisionName> = names(cluster)
         .await?
         .into_iter()
-        .filter(|name| name.app == app)
-        .filter(|name| name.kind == Kind::Work || name.revision < tombstone)
+        .filter(|name| name.name == of && is_old(name))
         .collect();
     old.sort();
     delete(cluster, old).await
 }
 
-/// Removes the tombstones of other apps that have stood for a day.
+/// Removes the tombstones of others that have stood for a day.
 ///
 /// # Errors
 /// If Incus does not answer.
-pub async fn sweep(
-    cluster: &Cluster,
-    fleet: &BTreeMap<String, AppRecord>,
-    now: Moment,
-) -> Result<(), Error> {
-    for (app, record) in fleet {
-        let expired = |entry: &&Entry| entry::is_expired(entry, now);
+pub async fn sweep(cluster: &Cluster, fleet: &Fleet, now: Moment) -> Result<(), Error> {
+    for (app, record) in &fleet.apps {
         // A work record is left only while workloads are: then the tombstone still has its use.
-        let Some(entry) = record
-            .entry
-            .as_ref()
-            .filter(expired)
-            .filter(|_| record.work_revision == 0)
-        else {
-            continue;
-        };
-        clear(cluster, app, entry.revision).await?;
-        let tombstone = RevisionName {
-            kind: Kind::App,
-            app: app.clone(),
-            revision: entry.revision,
-        };
-        delete(cluster, vec![tombstone]).await?;
+        if record.work_revision == 0 {
+            sweep_one::<AppSpec>(cluster, app, record.entry.as_ref(), now).await?;
+        }
+    }
+    for (member, entry) in &fleet.members {
+        sweep_one::<MemberDocument>(cluster, member, Some(entry), now).await?;
     }
     Ok(())
+}
+
+async fn sweep_one<D: Document>(
+    cluster: &Cluster,
+    name: &str,
+    entry: Option<&Entry<D>>,
+    now: Moment,
+) -> Result<(), Error> {
+    let Some(entry) = entry.filter(|entry| entry::is_expired(entry, now)) else {
+        return Ok(());
+    };
+    clear(cluster, D::KIND, name, entry.revision).await?;
+    let tombstone = RevisionName {
+        kind: D::KIND,
+        name: name.to_owned(),
+        revision: entry.revision,
+    };
+    delete(cluster, vec![tombstone]).await
 }
 
 /// Creates the profile and makes sure that it is the highest of its kind; returns all names that were there then.
@@ -179,13 +198,17 @@ async fn win(
 ) -> Result<Vec<RevisionName>, Error> {
     create(cluster, name, keys).await?;
     let names = names(cluster).await?;
-    match highest(&names, name.kind, &name.app) {
+    match highest(&names, name.kind, &name.name) {
         newest if newest == name.revision => Ok(names),
-        newest => Err(Error::Overtaken {
-            app: name.app.clone(),
-            ours: name.revision,
-            newest,
-        }),
+        newest => Err(overtaken(name, newest)),
+    }
+}
+
+fn overtaken(name: &RevisionName, newest: u64) -> Error {
+    Error::Overtaken {
+        of: name.subject(),
+        ours: name.revision,
+        newest,
     }
 }
 
@@ -213,13 +236,7 @@ async fn create(cluster: &Cluster, name: &RevisionName, keys: Keys) -> Result<()
                 .await
             {
                 Ok(there) if there.config == keys => return Ok(()),
-                Ok(_) => {
-                    return Err(Error::Overtaken {
-                        app: name.app.clone(),
-                        ours: name.revision,
-                        newest: name.revision,
-                    });
-                }
+                Ok(_) => return Err(overtaken(name, name.revision)),
                 Err(absent) if absent.is_not_found() && error.is_interrupted() => {}
                 Err(_) => return Err(error.into()),
             },
@@ -274,10 +291,10 @@ async fn names(cluster: &Cluster) -> Result<Vec<RevisionName>, Error> {
     }
 }
 
-fn highest(names: &[RevisionName], kind: Kind, app: &str) -> u64 {
+fn highest(names: &[RevisionName], kind: Kind, of: &str) -> u64 {
     names
         .iter()
-        .filter(|name| name.kind == kind && name.app == app)
+        .filter(|name| name.kind == kind && name.name == of)
         .map(|name| name.revision)
         .max()
         .unwrap_or(0)
@@ -286,7 +303,7 @@ fn highest(names: &[RevisionName], kind: Kind, app: &str) -> u64 {
 async fn prune(cluster: &Cluster, names: &[RevisionName], won: &RevisionName) -> Result<(), Error> {
     let revisions = names
         .iter()
-        .filter(|name| name.kind == won.kind && name.app == won.app)
+        .filter(|name| name.kind == won.kind && name.name == won.name)
         .map(|name| name.revision)
         .collect();
     let old = entry::to_prune(revisions, won.revision)

@@ -15,6 +15,7 @@ use crate::resources::Trouble;
 pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
     match trouble {
         Trouble::Stopped { awaited } => stopped(doing, name, awaited),
+        Trouble::Failed(error @ Error::OtherOwner { .. }) => other_owner(name, error),
         Trouble::Failed(error) => unread_member(doing, name, error),
         Trouble::Refused(refusal) => {
             Diagnostic::error(format!("{doing} member {name} was refused"))
@@ -60,12 +61,41 @@ pub(crate) fn unread_member(doing: &str, name: &str, error: &Error) -> Diagnosti
             "See the error of the bootstrap member. Apply again when its cause is gone; what was reached is kept."
                 .to_owned(),
         ),
+        Error::Overtaken { .. } => Some(
+            "Two applies of one member ran at the same time. Make sure that they share one state with locking, then apply again."
+                .to_owned(),
+        ),
         _ => None,
     };
     Diagnostic::error(format!("{doing} member {name} failed")).detail(match hint {
         Some(hint) => format!("{}\n\n{hint}", told(error)),
         None => told(error),
     })
+}
+
+/// A finished entry of somebody else's is left alone, and so is the member.
+fn other_owner(name: &str, error: &Error) -> Diagnostic {
+    Diagnostic::error(format!("Member {name} exists already and belongs to another configuration")).detail(format!(
+        "{} It was left alone. Remove it from this configuration; or, if this configuration is to take the member over, import \
+         it (with the address of this resource in place of ADDRESS) and apply again:\n\n  tofu import ADDRESS {name}",
+        told(error)
+    ))
+}
+
+/// Somebody else has published what is wanted of a member that is in this state.
+pub(crate) fn foreign_member(name: &str) -> Diagnostic {
+    Diagnostic::warning(format!("Member {name} belongs to another configuration")).detail(format!(
+        "Its entry in the fleet store has another owner: it was made again, or taken over. This configuration can neither change \
+         nor remove it: remove it from this state (`tofu state rm`), or import it again as {name}."
+    ))
+}
+
+/// A removal has touched nothing, because the member is somebody else's by now.
+pub(crate) fn forgotten_member(name: &str) -> Diagnostic {
+    Diagnostic::warning(format!(
+        "Member {name} was not removed, because it belongs to another configuration"
+    ))
+    .detail("It was made again or taken over since this state was written. It is forgotten here and left alone there.")
 }
 
 /// Nobody answers who is in a cluster. A machine that was installed anew must not make its cluster look deleted.
@@ -145,6 +175,17 @@ mod tests {
         assert!(detail(&on_it).contains("counts as it was last applied"));
         let primary = Trouble::Stays(removal::Refusal::Primary);
         assert!(!detail(&primary).contains("last applied"));
+    }
+
+    #[test]
+    fn another_configurations_member_is_left_alone_and_can_be_imported() {
+        let member = "b".to_owned();
+        let told = detail(&Trouble::Failed(Error::OtherOwner { member }));
+        assert!(
+            told.contains("belongs to another configuration. It was left alone."),
+            "{told}"
+        );
+        assert!(told.ends_with("tofu import ADDRESS b"), "{told}");
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl App {
     /// Where it is a matter of chance which cluster has answered, what is not there is not gone (docs/decisions/0012).
     fn observe(&self, name: &str, snapshot: &Snapshot, ambiguous: bool, read: &mut ReadState) {
         let nothing = AppRecord::default();
-        let record = snapshot.fleet.get(name).unwrap_or(&nothing);
+        let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
         let observation = observation::of_app(name, &world.seen, &world.members, &record.work);
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
@@ -231,6 +231,7 @@ impl App {
         let snapshot = snapshot.map_err(|error| diagnose::app("Importing", id, &error))?;
         let entry = snapshot
             .fleet
+            .apps
             .get(id)
             .and_then(|record| record.entry.as_ref());
         let Some(entry) = entry.filter(|entry| entry.deleted.is_none()) else {

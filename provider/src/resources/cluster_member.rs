@@ -5,7 +5,8 @@
 //!                     ├─> cluster_member/schema.rs   every attribute, once
 //!                     ├─> cluster_member/plan.rs     pure
 //!                     ├─> cluster_member/outlook.rs  warnings about a plan as a whole
-//!                     ├─> cluster_member/change.rs   pass after pass, and waiting ─> reconcile::member
+//!                     ├─> cluster_member/change.rs   pass after pass              ─> reconcile::member
+//!                     ├─> cluster_member/wait.rs     and waiting between them
 //!                     └─> cluster_member/state.rs    what OpenTofu keeps
 //! ```
 //!
@@ -18,22 +19,24 @@ mod plan;
 mod private;
 mod schema;
 mod state;
+mod wait;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::issue;
+use domain::membership::claim;
 use domain::membership::observation::Status;
 use domain::name as names;
 use reconcile::cluster::Cluster;
-use reconcile::member::{Changes, View};
+use reconcile::member::{Changes, Survey, View};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
     Plan, ReadRequest, ReadState, Resource, Schema, UpdateRequest, Value,
 };
 
+use crate::diagnose;
 use crate::session::{NoCluster, Session};
-use crate::{diagnose, owner};
 use change::Work;
 use model::name;
 
@@ -124,7 +127,7 @@ impl Resource for ClusterMember {
         };
         let name = name(&read.state).to_owned();
         match self.session.members(&cluster).await {
-            Ok(view) => self.observe(&name, &view, cluster.client.is_ambiguous(), &mut read),
+            Ok(seen) => self.observe(&name, &seen, cluster.client.is_ambiguous(), &mut read),
             Err(error) => read
                 .diagnostics
                 .push(diagnose::unread_member("Reading", &name, &error)),
@@ -168,7 +171,7 @@ impl Resource for ClusterMember {
 
     // Import.
 
-    /// The name and where the member is; what else is declared is left to others until a configuration says otherwise.
+    /// The name, where the member is, and whose, if the fleet store says so; what else is declared is left to others until a configuration says otherwise.
     async fn import(&self, request: ImportRequest, _call: &Call) -> Imported {
         let imported = |state, diagnostics| Imported {
             state,
@@ -188,8 +191,10 @@ impl Resource for ClusterMember {
 
 impl ClusterMember {
     /// Refreshes the state from what was seen of the cluster; a server that is in none shows nothing of a member.
-    fn observe(&self, name: &str, view: &Option<View>, ambiguous: bool, read: &mut ReadState) {
-        let Some(view) = view else {
+    ///
+    /// Whose it is stays as it was: an entry that somebody else has written takes nothing over.
+    fn observe(&self, name: &str, seen: &Option<Survey>, ambiguous: bool, read: &mut ReadState) {
+        let Some(Survey { view, entries }) = seen else {
             read.diagnostics.push(diagnose::no_cluster(name));
             return;
         };
@@ -206,14 +211,19 @@ impl ClusterMember {
             self.tell_of_silence(name, member.status, &mut read.diagnostics);
         }
         state::refresh(&mut read.state, member, view);
-        read.private = private::of(view);
+        let (entry, owner) = (entries.get(name), model::owner(&read.state));
+        if claim::is_foreign(entry, owner.as_deref()) {
+            read.diagnostics.push(diagnose::foreign_member(name));
+        }
+        let unsettled = claim::is_unsettled(entry, owner.as_deref());
+        read.private = private::of(view, unsettled);
     }
 
     async fn find(&self, name: &str) -> Result<Value, Diagnostic> {
         let cluster = self.session.cluster().map_err(NoCluster::diagnostic)?;
-        let view = self.session.members(&cluster).await;
-        let view = view.map_err(|error| diagnose::unread_member("Importing", name, &error))?;
-        let Some(view) = view.as_ref() else {
+        let seen = self.session.members(&cluster).await;
+        let seen = seen.map_err(|error| diagnose::unread_member("Importing", name, &error))?;
+        let Some(Survey { view, entries }) = seen.as_ref() else {
             return Err(diagnose::no_cluster(name));
         };
         let member = view.seen.member(name);
@@ -226,10 +236,11 @@ impl ClusterMember {
                 ),
             ));
         };
+        let entry = entries.get(name).filter(|entry| entry.deleted.is_none());
         Ok(Value::object([
             ("name", name.into()),
             ("address", address.to_string().into()),
-            ("owner", owner::new()?.into()),
+            ("owner", entry.map(|entry| entry.owner.as_str()).into()),
         ]))
     }
 

@@ -8,6 +8,8 @@ use core::fmt;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::certificate::Certificate;
 
 /// A member as it is declared.
@@ -36,7 +38,8 @@ pub struct MemberSpec {
 }
 
 /// How a machine becomes a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It is the first one: the cluster is made of it.
     Bootstrap,
@@ -45,7 +48,8 @@ pub enum Role {
 }
 
 /// Whether a member hosts workloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// It does.
     Online,
@@ -54,13 +58,15 @@ pub enum State {
 }
 
 /// The pool that every member has, and that holds what the daemon keeps (HO-CLUS-06).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Storage {
     /// Its name.
     pub pool: String,
     /// What keeps the data, such as `zfs`.
     pub driver: String,
     /// Where it is on each member; `None` leaves that to Incus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 

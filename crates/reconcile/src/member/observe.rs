@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use domain::membership::declared::parse_address;
+use domain::membership::document::MemberEntry;
 use domain::membership::observation::{
     Candidate, Cluster as Seen, Member, MemberKey, MemberServer, Observation, PendingToken, Pool,
     Server as Machine, Status, System, TrustKind, Trusted, Version, Volume,
@@ -22,6 +23,7 @@ use incus::{Client, Endpoint, Fingerprint, Limits, instance, network, os};
 use super::attempts::Attempts;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::store;
 
 /// A single machine answers at once or not at all.
 const LIMITS: Limits = Limits {
@@ -46,6 +48,15 @@ pub struct View {
     pub members: BTreeMap<String, cluster::Member>,
     /// The certificate of the cluster.
     pub fingerprint: Option<Fingerprint>,
+}
+
+/// All members, and what the fleet store says about them.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// The cluster.
+    pub view: View,
+    /// The entries of the members, by name.
+    pub entries: BTreeMap<String, MemberEntry>,
 }
 
 /// Everything about one member.
@@ -206,6 +217,21 @@ pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
             .into_iter()
             .map(|one| (one.server_name.clone(), one))
             .collect(),
+    }))
+}
+
+/// The cluster with the entries of its members, in one request more; `None` while no server of one answers.
+///
+/// # Errors
+/// If a server of a cluster answers, and not to the end.
+pub async fn survey(cluster: &Cluster) -> Result<Option<Survey>, Error> {
+    let Some(view) = view(cluster).await? else {
+        return Ok(None);
+    };
+    let fleet = store::snapshot(&cluster.of_members()).await?;
+    Ok(Some(Survey {
+        view,
+        entries: fleet.members,
     }))
 }
 

@@ -5,6 +5,7 @@
 use core::time::Duration;
 
 use domain::app::STOP_GRACE;
+use domain::entry::Kind;
 use domain::observation::{self, Workload};
 use domain::rollout::PROBE_INTERVAL;
 use domain::rollout::removal::{self, Removal};
@@ -46,7 +47,7 @@ pub async fn remove(
         let now = clock::now();
         let (next, workloads) = match removal::decide(&observation, &work, now) {
             Removal::Delete { work, workloads } => (work, workloads),
-            Removal::Done => return store::clear(cluster, app, tombstone).await,
+            Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
                     app: app.to_owned(),

@@ -1,11 +1,12 @@
 //! Documents: the profiles of the fleet project, read and written.
 //!
 //! Before: `store.rs` has a list of profiles. After: `domain::entry` and `domain::work`. Every text from outside is
-//! read by total functions; one unreadable document concerns its own app alone.
+//! read by total functions; one unreadable document concerns its own app or member alone.
 
 use std::collections::BTreeMap;
 
-use domain::entry::{Applied, Entry, Executor, Kind, RevisionName};
+use domain::entry::{Applied, Document, Entry, Executor, Kind, RevisionName};
+use domain::membership::document::MemberEntry;
 use domain::moment::Moment;
 use domain::work::Work;
 use incus::profile::Profile;
@@ -35,29 +36,46 @@ pub struct AppRecord {
     pub work_revision: u64,
 }
 
-/// Sorts a list of profiles by app; only the highest revision of each kind counts.
-pub(super) fn records(profiles: &[Profile]) -> BTreeMap<String, AppRecord> {
+/// What the fleet store holds, by name; only the highest revision of each kind counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fleet {
+    /// The apps.
+    pub apps: BTreeMap<String, AppRecord>,
+    /// The members.
+    pub members: BTreeMap<String, MemberEntry>,
+}
+
+/// Sorts a list of profiles by what they are about.
+pub(super) fn fleet(profiles: &[Profile]) -> Fleet {
     let mut named: Vec<(RevisionName, &Profile)> = profiles
         .iter()
         .filter_map(|profile| Some((RevisionName::parse(&profile.name)?, profile)))
         .collect();
     named.sort_by(|left, right| left.0.cmp(&right.0));
-    let mut records: BTreeMap<String, AppRecord> = BTreeMap::new();
+    let mut fleet = Fleet::default();
     for (name, profile) in named {
-        let record = records.entry(name.app).or_default();
+        let keys = &profile.config;
         match name.kind {
-            Kind::App => record.entry = Some(read_entry(name.revision, &profile.config)),
+            Kind::App => {
+                let record = fleet.apps.entry(name.name).or_default();
+                record.entry = Some(read_entry(name.revision, keys));
+            }
+            Kind::Member => {
+                let entry = read_entry(name.revision, keys);
+                fleet.members.insert(name.name, entry);
+            }
             Kind::Work => {
+                let record = fleet.apps.entry(name.name).or_default();
                 // A record that cannot be read is as good as lost, and is rebuilt from the workloads.
-                record.work = read_work(&profile.config).unwrap_or_default();
+                record.work = read_work(keys).unwrap_or_default();
                 record.work_revision = name.revision;
             }
         }
     }
-    records
+    fleet
 }
 
-fn read_entry(revision: u64, keys: &Keys) -> Entry {
+fn read_entry<D: Document>(revision: u64, keys: &Keys) -> Entry<D> {
     let text = |key: &str| keys.get(key).map(String::as_str);
     // A mark that is there but cannot be read still is there.
     let moment = |key: &str| text(key).map(|text| clock::parse(text).unwrap_or(Moment(0)));
@@ -79,7 +97,7 @@ fn read_entry(revision: u64, keys: &Keys) -> Entry {
 ///
 /// # Errors
 /// If it cannot be written as JSON, which no user can bring about.
-pub(super) fn write_entry(entry: &Entry) -> Result<Keys, Error> {
+pub(super) fn write_entry<D: Document>(entry: &Entry<D>) -> Result<Keys, Error> {
     let name = || format!("revision {}", entry.revision);
     let json = |value: Result<String, serde_json::Error>| {
         value.map_err(|cause| Error::Unreadable {
@@ -129,3 +147,6 @@ pub(super) fn write_work(work: &Work) -> Result<Keys, Error> {
     })?;
     Ok(Keys::from([(WORK.to_owned(), text)]))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
-use domain::entry::{self, Applied as Marks, Entry, Executor};
+use domain::entry::{self, Applied as Marks, Entry, Executor, Kind, RevisionName};
 use domain::observation::{self, Observation};
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::rollout::{self, Converged, Rollout};
-use reconcile::store::{self, AppRecord};
+use reconcile::store::{self, AppRecord, Fleet};
 use reconcile::{clock, observe};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
@@ -142,6 +142,7 @@ async fn publish_new(
     let spec = spec_of(&request.config)?;
     let fleet = store::snapshot(cluster).await?;
     let highest = fleet
+        .apps
         .get(&spec.name)
         .and_then(|record| record.entry.as_ref());
     let admitted = entry::admit_create(highest);
@@ -162,6 +163,7 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
     let owner = request.prior.attr("owner").as_str().unwrap_or_default();
     let fleet = store::snapshot(cluster).await?;
     let highest = fleet
+        .apps
         .get(&spec.name)
         .and_then(|record| record.entry.as_ref());
     let admitted = entry::admit_change(highest, owner);
@@ -181,7 +183,7 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
         .as_str()
         .map(str::to_owned);
     let known = planned.or_else(|| {
-        let record = fleet.get(&spec.name)?;
+        let record = fleet.apps.get(&spec.name)?;
         entry::looked_up(highest?.spec.as_ref(), &record.work, &spec)
     });
     publish(cluster, fleet, &spec, known, next).await
@@ -190,13 +192,13 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
 /// Publishes `entry` with the declaration, its image pinned.
 async fn publish(
     cluster: &Cluster,
-    mut fleet: BTreeMap<String, AppRecord>,
+    mut fleet: Fleet,
     spec: &AppSpec,
     known: Option<String>,
     entry: Entry,
 ) -> Result<Published, Wrong> {
     cluster.server().await?;
-    let before = fleet.remove(&spec.name).unwrap_or_default();
+    let before = fleet.apps.remove(&spec.name).unwrap_or_default();
     let (spec, architecture) = rollout::pin(cluster, spec, known).await?;
     let entry = Entry {
         spec: Some(spec.clone()),
@@ -238,7 +240,12 @@ impl Published {
             declaration: state::declaration(planned),
         };
         let created = self.entry.created.unwrap_or_else(clock::now);
-        store::finish(cluster, &self.spec.name, &marks, created).await?;
+        let name = RevisionName {
+            kind: Kind::App,
+            name: self.spec.name.clone(),
+            revision: marks.revision,
+        };
+        store::finish(cluster, &name, Some(&marks), created).await?;
         Ok(End { converged, marks })
     }
 
@@ -281,7 +288,7 @@ impl Published {
         let mut observation = Observation::default();
         if let Ok(world) = observe::world(cluster).await {
             if let Ok(mut fleet) = store::snapshot(cluster).await {
-                record = fleet.remove(name).unwrap_or(record);
+                record = fleet.apps.remove(name).unwrap_or(record);
             }
             observation = observation::of_app(name, &world.seen, &world.members, &record.work);
         }
@@ -325,7 +332,7 @@ async fn remove(
 ) -> Result<Diagnostics, Error> {
     cluster.server().await?;
     let mut fleet = store::snapshot(cluster).await?;
-    let record = fleet.remove(name).unwrap_or_default();
+    let record = fleet.apps.remove(name).unwrap_or_default();
     let Some(entry) = &record.entry else {
         return match cluster.client.is_ambiguous() {
             true => Ok(diagnose::nowhere(name).into()),

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use domain::observation::{Observation, Workload};
 use domain::work::Work;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use tfplugin::{Number, Schema, Value};
 
 use super::model::DECLARED;
+use crate::given::spelled;
 
 /// The declared attributes of an object, as the fleet store keeps them for an import.
 pub(super) fn declaration(object: &Value) -> Json {
-    let attribute = |name: &&str| Some(((*name).to_owned(), object.attr(name).to_json()?));
-    Json::Object(DECLARED.iter().filter_map(attribute).collect::<Map<_, _>>())
+    spelled(object, &DECLARED)
 }
 
 /// An object of declared attributes alone, from what the fleet store kept of them; those of later or earlier versions

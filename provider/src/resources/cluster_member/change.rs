@@ -1,7 +1,7 @@
 //! Changes of `homelab_cluster_member`: pass after pass, until the member is as declared or is none any more.
 //!
-//! Before: an apply. After: `reconcile::member`, which goes as far as it can without waiting. Waiting happens here: it has a
-//! deadline, the user can stop it, and a log line says what is awaited. Nothing is decided here about the cluster.
+//! Before: an apply. After: `reconcile::member`, which goes as far as it can without waiting, and publishes what is declared
+//! on the way; the last write marks it as done. `wait.rs` waits between two passes. Nothing is decided here about the cluster.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,19 +12,15 @@ use domain::membership::removal;
 use domain::membership::spec::{MemberSpec, OnDestroy, Role};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
-use reconcile::member::{self, Attempts, Changes, Passed, Removed, View};
+use reconcile::member::{self, Attempts, Changes, Grave, Passed, Publication, Removed, View};
 use tfplugin::{
-    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value, log,
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value,
 };
-use tokio::time::{Instant, sleep, sleep_until};
-use tokio_util::sync::CancellationToken;
 
-use super::model::{declared, name};
+use super::model::{declaration, declared, name, owner as owner_of};
+use super::wait::Wait;
 use super::{private, state};
 use crate::{diagnose, owner};
-
-/// A cluster that loses its database leader refuses for some seconds; one that does so for longer is not waited for.
-const DISTURBANCE: Duration = Duration::from_secs(30);
 
 /// The cluster, and the changes to it that run beside this one.
 pub(super) struct Work<'a> {
@@ -48,6 +44,14 @@ pub(crate) enum Trouble {
     TimedOut { limit: Duration, awaited: String },
     /// The user stopped it.
     Stopped { awaited: String },
+}
+
+impl Trouble {
+    /// Whether the member turned out to be another configuration's.
+    fn is_anothers(&self) -> bool {
+        use Error::{OtherOwner, Overtaken};
+        matches!(self, Trouble::Failed(OtherOwner { .. } | Overtaken { .. }))
+    }
 }
 
 /// As a part of a sentence: what kept the change from its end.
@@ -86,8 +90,14 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
     if bootstrap {
         work.changes.bootstrap_began();
     }
-    let end = work.settle(&spec, limit).await;
-    let (missing, view) = match work.or_listed(&spec, end).await {
+    let mut publication = Publication::new(&spec, owner.clone(), true);
+    let end = work.settle(&spec, &mut publication, limit).await;
+    let end = work.or_listed(&spec, &mut publication, end).await;
+    let end = match end {
+        Ok(end) => work.created(&publication, &request.planned, end).await,
+        Err(trouble) => Err(trouble),
+    };
+    let (missing, view) = match end {
         Ok(end) => end,
         Err(trouble) => {
             if bootstrap {
@@ -113,13 +123,35 @@ pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
         Ok(spec) => spec,
         Err(diagnostics) => return failed(diagnostics),
     };
+    let mut publication = match publication(&spec, &request.prior) {
+        Ok(publication) => publication,
+        Err(diagnostic) => return failed(diagnostic.into()),
+    };
+    let fail = |trouble: &Trouble| failed(diagnose::member("Updating", &spec.name, trouble).into());
     let limit = declared(&request.planned).deadlines().update;
-    match work.settle(&spec, limit).await {
-        Ok((missing, view)) if missing.is_empty() => finished(request.planned, &spec, &view),
+    let view = match work.settle(&spec, &mut publication, limit).await {
+        Ok((missing, view)) if missing.is_empty() => view,
         // The plan said that nothing would be.
-        Ok((missing, _)) => failed(diagnose::still_missing(&spec.name, &missing).into()),
-        Err(trouble) => failed(diagnose::member("Updating", &spec.name, &trouble).into()),
+        Ok((missing, _)) => return failed(diagnose::still_missing(&spec.name, &missing).into()),
+        Err(trouble) => return fail(&trouble),
+    };
+    let declaration = Some(declaration(&request.planned));
+    if let Err(error) = publication.finish(work.cluster, declaration).await {
+        return fail(&Trouble::Failed(error));
     }
+    let mut state = request.planned;
+    if state.attr("owner").is_unknown() {
+        state.set_attr("owner", publication.owner());
+    }
+    finished(state, &spec, &view)
+}
+
+/// What is declared, for whoever owns the member; one that was imported without an entry is owned from now on.
+fn publication(spec: &MemberSpec, prior: &Value) -> Result<Publication, Diagnostic> {
+    Ok(match owner_of(prior) {
+        Some(owner) => Publication::new(spec, owner, false),
+        None => Publication::new(spec, owner::new()?, true),
+    })
 }
 
 /// Removes a member. What it may lose is what was applied of `on_destroy`.
@@ -135,15 +167,12 @@ pub(super) async fn delete(work: &Work<'_>, request: DeleteRequest) -> Applied {
     };
     let applied = declared(&request.prior);
     let limit = applied.deadlines().delete;
-    match work.remove(&spec, applied.on_destroy(), limit).await {
+    let grave = Grave::new(&spec, owner_of(&request.prior));
+    match work.remove(&spec, grave, applied.on_destroy(), limit).await {
         Ok(warnings) => Applied {
             state: Value::Null,
             private: Vec::new(),
-            // They are only known now: what they say is true because of this removal.
-            diagnostics: warnings
-                .iter()
-                .map(|warning| diagnose::left_behind(&spec.name, warning))
-                .collect(),
+            diagnostics: warnings,
         },
         Err(trouble) => failed(diagnose::member("Removing", &spec.name, &trouble).into()),
     }
@@ -154,13 +183,15 @@ impl Work<'_> {
     async fn settle(
         &self,
         spec: &MemberSpec,
+        publication: &mut Publication,
         limit: Duration,
     ) -> Result<(Vec<String>, View), Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
         let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
         loop {
-            let pass = member::pass(self.cluster, spec, self.changes, &mut attempts, &stop);
+            let (cluster, changes) = (self.cluster, self.changes);
+            let pass = member::pass(cluster, spec, publication, changes, &mut attempts, &stop);
             match wait.within(pass).await {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
@@ -177,12 +208,14 @@ impl Work<'_> {
     async fn or_listed(
         &self,
         spec: &MemberSpec,
+        publication: &mut Publication,
         end: Result<(Vec<String>, View), Trouble>,
     ) -> Result<(Vec<String>, View), Trouble> {
         let trouble = match end {
             Ok(end) => return Ok(end),
             // Somebody else may be the member of this name.
-            Err(Trouble::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
+            Err(trouble @ Trouble::Refused(_)) => return Err(trouble),
+            Err(trouble) if trouble.is_anothers() => return Err(trouble),
             Err(trouble) => trouble,
         };
         let Ok(Some(view)) = member::view(self.cluster).await else {
@@ -191,6 +224,13 @@ impl Work<'_> {
         if view.seen.member(&spec.name).is_none() {
             return Err(trouble);
         }
+        // It may have become a member with the last step; if nothing can be written now, its next change does.
+        if let Err(error) = publication.keep_up(self.cluster, Some(&view)).await {
+            let failed = Trouble::Failed(error);
+            if failed.is_anothers() {
+                return Err(failed);
+            }
+        }
         let mut missing = member::missing(spec, &view.seen);
         if missing.is_empty() {
             missing.push(format!("the end of its creation: {trouble}"));
@@ -198,20 +238,47 @@ impl Work<'_> {
         Ok((missing, view))
     }
 
+    /// The last write of a create. From here on the member has a state, so nobody else may take its entry over, complete or
+    /// not.
+    async fn created(
+        &self,
+        publication: &Publication,
+        planned: &Value,
+        (mut missing, view): (Vec<String>, View),
+    ) -> Result<(Vec<String>, View), Trouble> {
+        let declaration = missing.is_empty().then(|| declaration(planned));
+        if let Err(error) = publication.finish(self.cluster, declaration).await {
+            let trouble = Trouble::Failed(error);
+            if trouble.is_anothers() {
+                return Err(trouble);
+            }
+            missing.push(format!("the end of its creation: {trouble}"));
+        }
+        Ok((missing, view))
+    }
+
+    /// Goes on until it is no member any more: what the user has to know then. It is only known now, because it is true
+    /// because of this removal.
     async fn remove(
         &self,
         spec: &MemberSpec,
+        mut grave: Grave,
         applied: OnDestroy,
         limit: Duration,
-    ) -> Result<Vec<removal::Warning>, Trouble> {
+    ) -> Result<Diagnostics, Trouble> {
         let mut wait = Wait::new(self.call, &spec.name, limit);
         let stop = wait.stop.clone();
         let mut attempts = Attempts::default();
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
-            let removal = member::remove(cluster, spec, applied, changes, &mut attempts, &stop);
+            let (grave, attempts) = (&mut grave, &mut attempts);
+            let removal = member::remove(cluster, spec, grave, applied, changes, attempts, &stop);
             match wait.within(removal).await {
-                Ok(Removed::Gone { warnings }) => return Ok(warnings),
+                Ok(Removed::Gone { warnings }) => {
+                    let told = |warning| diagnose::left_behind(&spec.name, warning);
+                    return Ok(warnings.iter().map(told).collect());
+                }
+                Ok(Removed::Foreign) => return Ok(diagnose::forgotten_member(&spec.name).into()),
                 Ok(Removed::Refused(refusal)) => return Err(Trouble::Stays(refusal)),
                 Ok(Removed::Waiting(removal::Waiting::Cluster)) => wait.for_cluster().await?,
                 Ok(Removed::Waiting(waiting)) => {
@@ -220,129 +287,6 @@ impl Work<'_> {
                 Err(error) => wait.for_calm(error).await?,
             }
         }
-    }
-}
-
-/// Waiting for one member: until when, and what was said about it.
-struct Wait<'a> {
-    call: &'a Call,
-    /// What passes are stopped by: the user, or the end of the time.
-    stop: CancellationToken,
-    member: &'a str,
-    limit: Duration,
-    ends_at: Option<Instant>,
-    said: &'static str,
-    disturbed_at: Option<Instant>,
-}
-
-impl<'a> Wait<'a> {
-    fn new(call: &'a Call, member: &'a str, limit: Duration) -> Self {
-        Self {
-            call,
-            stop: call.stop_token().child_token(),
-            member,
-            limit,
-            // One that no clock can reach does not end.
-            ends_at: Instant::now().checked_add(limit),
-            said: "",
-            disturbed_at: None,
-        }
-    }
-
-    /// Lets a pass run. When time is over it is told to stop, and does so between two steps.
-    async fn within<T>(&self, pass: impl Future<Output = T>) -> T {
-        tokio::pin!(pass);
-        tokio::select! {
-            done = &mut pass => done,
-            () = self.over() => {
-                self.stop.cancel();
-                pass.await
-            }
-        }
-    }
-
-    async fn over(&self) {
-        match self.ends_at {
-            Some(end) => sleep_until(end).await,
-            None => core::future::pending().await,
-        }
-    }
-
-    /// Waits a moment. What is awaited is logged when it changes; the host shows it under `TF_LOG`.
-    async fn for_(
-        &mut self,
-        awaited: &impl fmt::Display,
-        word: &'static str,
-        time: Duration,
-    ) -> Result<(), Trouble> {
-        self.disturbed_at = None;
-        self.pause(awaited, word, time).await
-    }
-
-    /// Waits a moment after an error that may pass by itself; one that stays, or that will not pass, is handed back.
-    async fn for_calm(&mut self, error: Error) -> Result<(), Trouble> {
-        if let Error::MemberStopped { before, .. } = &error {
-            let awaited = format!("the next step was to {before}");
-            return Err(match self.call.stopped() {
-                true => Trouble::Stopped { awaited },
-                false => Trouble::TimedOut {
-                    limit: self.limit,
-                    awaited,
-                },
-            });
-        }
-        match error.may_pass() && !self.is_disturbed_for_long() {
-            true => self.pause(&error, "disturbed", member::PAUSE).await,
-            false => Err(Trouble::Failed(error)),
-        }
-    }
-
-    /// Waits a moment for somebody who answers for the cluster. It may be choosing whose word counts; it may also be gone.
-    async fn for_cluster(&mut self) -> Result<(), Trouble> {
-        match self.is_disturbed_for_long() {
-            true => Err(Trouble::NoCluster),
-            false => {
-                let waiting = removal::Waiting::Cluster;
-                self.pause(&waiting, waiting.word(), member::PAUSE).await
-            }
-        }
-    }
-
-    fn is_disturbed_for_long(&mut self) -> bool {
-        let since = *self.disturbed_at.get_or_insert_with(Instant::now);
-        since.elapsed() >= DISTURBANCE
-    }
-
-    async fn pause(
-        &mut self,
-        awaited: &impl fmt::Display,
-        word: &'static str,
-        time: Duration,
-    ) -> Result<(), Trouble> {
-        if self.said != word {
-            self.said = word;
-            log::info(
-                "a member is awaited",
-                &[("member", &self.member), ("state", &word)],
-            );
-        }
-        tokio::select! {
-            () = sleep(time) => {}
-            () = self.stop.cancelled() => {}
-            // The last pass was the last one.
-            () = self.over() => {}
-        }
-        let awaited = awaited.to_string();
-        if self.call.stopped() {
-            return Err(Trouble::Stopped { awaited });
-        }
-        if self.ends_at.is_some_and(|end| Instant::now() >= end) {
-            return Err(Trouble::TimedOut {
-                limit: self.limit,
-                awaited,
-            });
-        }
-        Ok(())
     }
 }
 
@@ -366,7 +310,8 @@ fn finished(mut state: Value, spec: &MemberSpec, view: &View) -> Applied {
         let known = !value.is_unknown();
         state.set_attr(&name, if known { value } else { Value::Null });
     }
-    Applied::new(state).private(private::of(view))
+    // The last write has settled it, or the next Read sees that it has not.
+    Applied::new(state).private(private::of(view, false))
 }
 
 /// Everything is known in an apply, and was checked before; it is checked again rather than believed.

@@ -7,9 +7,31 @@ use domain::membership::declared::{
     Declared, DeclaredOnDestroy, DeclaredStorage, DeclaredTimeouts,
 };
 use domain::membership::spec::{MemberSpec, Role};
+use serde_json::Value as Json;
 use tfplugin::Value;
 
-use crate::given::{flag, given, list, text, texts};
+use crate::given::{flag, given, list, spelled, text, texts};
+
+/// Everything that a configuration can declare: what the fleet store keeps as the last converged declaration.
+const DECLARED: [&str; 12] = [
+    "name",
+    "address",
+    "role",
+    "server_fingerprint",
+    "groups",
+    "config",
+    "failure_domain",
+    "state",
+    "storage",
+    "metrics_certificate",
+    "on_destroy",
+    "timeouts",
+];
+
+/// What `object` declares, as its attributes spell it.
+pub(super) fn declaration(object: &Value) -> Json {
+    spelled(object, &DECLARED)
+}
 
 /// What `object` declares.
 pub(super) fn declared(object: &Value) -> Declared {
@@ -44,6 +66,12 @@ pub(super) fn declared(object: &Value) -> Declared {
 /// The name of a member; it is required, but may be unknown.
 pub(super) fn name(object: &Value) -> &str {
     object.attr("name").as_str().unwrap_or("(not known yet)")
+}
+
+/// The configuration that owns a member; none of one that was imported without an entry.
+pub(super) fn owner(object: &Value) -> Option<String> {
+    let owner = object.attr("owner").as_str()?;
+    (!owner.is_empty()).then(|| owner.to_owned())
 }
 
 /// Whether two declarations ask the same of a machine that is a member: how it became one is of no account any more

@@ -8,6 +8,7 @@ use domain::membership::spec::MemberSpec;
 use tfplugin::{Diagnostic, Plan, Value};
 
 use super::model::{asks_the_same, declared, name};
+use super::private;
 use crate::diagnose;
 
 /// What every change of a member makes unknown.
@@ -57,11 +58,15 @@ fn update(plan: &mut Plan<'_>, spec: Option<&MemberSpec>) {
     for name in COMPUTED {
         plan.set(name, plan.prior.attr(name).clone());
     }
-    if nothing_to_do(plan.prior, spec) {
+    if nothing_to_do(plan.prior, spec) && !private::is_unsettled(&plan.private) {
         return;
     }
     for name in CHANGING {
         plan.set_unknown(name);
+    }
+    // One that was imported without an entry gets one with its first change, and an owner.
+    if plan.prior.attr("owner").is_null() {
+        plan.set_unknown("owner");
     }
     let missing = match (spec, plan.prior.attr("missing").is_null()) {
         // It may turn out that there is nothing to do, and then the null stays.

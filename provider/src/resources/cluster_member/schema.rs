@@ -100,7 +100,8 @@ fn outputs() -> Vec<Attribute> {
              trust in a certificate. The next apply repairs it.",
         ),
         computed(Attribute::string("owner")).describe(
-            "The id under which this configuration owns the member.",
+            "The id under which this configuration owns the member. Null after the import of one that no configuration has made, \
+             until its first change.",
         ),
         computed(Attribute::string("status")).describe(
             "`Online`, `Offline`, `Evacuated`, `Blocked`, `Evacuating` or `Restoring`.",

@@ -44,13 +44,17 @@ fn applied() -> Value {
 }
 
 fn planned(config: Value, prior: Value) -> testing::Planned {
+    planned_with(config, prior, Vec::new())
+}
+
+fn planned_with(config: Value, prior: Value, private: Vec<u8>) -> testing::Planned {
     let member = ClusterMember::new(
         std::sync::Arc::default(),
         std::sync::Arc::default(),
         std::sync::Arc::default(),
     );
     let plan = || {
-        testing::plan(&member, config.clone(), prior.clone(), Vec::new())
+        testing::plan(&member, config.clone(), prior.clone(), private.clone())
             .expect("a configuration of this schema")
     };
     let (first, second) = (plan(), plan());
@@ -135,6 +139,32 @@ fn a_list_that_no_read_has_filled_stays_open_as_long_as_inputs_are() {
     let plan = planned(with("groups", Value::Unknown), prior.clone());
     assert!(plan.state.attr("missing").is_unknown());
     assert!(planned(config(), prior).state.attr("missing").is_null());
+}
+
+/// A change that failed, also when the configuration was changed back, and a removal that was refused half-way.
+#[test]
+fn what_was_cut_off_is_something_to_do() {
+    let private = private::of(&reconcile::member::View::default(), true);
+    let plan = planned_with(config(), applied(), private);
+    assert!(is_change(&plan.state));
+    assert_eq!(plan.state.attr("owner").as_str(), Some("me"));
+    let plan = planned_with(
+        Value::Null,
+        applied(),
+        private::of(&reconcile::member::View::default(), true),
+    );
+    assert!(plan.state.is_null());
+}
+
+/// A plan that is empty stays so; the owner comes with the first change.
+#[test]
+fn a_member_that_was_imported_without_an_entry_is_owned_by_its_first_change() {
+    let mut prior = applied();
+    prior.set_attr("owner", Value::Null);
+    let plan = planned(config(), prior.clone());
+    assert!(!is_change(&plan.state) && plan.state.attr("owner").is_null());
+    let plan = planned(with("state", "evacuated"), prior);
+    assert!(is_change(&plan.state) && plan.state.attr("owner").is_unknown());
 }
 
 #[test]

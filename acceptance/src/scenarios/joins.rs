@@ -6,6 +6,7 @@ mod dead;
 mod existing;
 mod killed;
 mod nothing;
+mod owners;
 mod parity;
 mod refusals;
 mod site;
@@ -90,6 +91,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[Need::Incus7],
         seconds: 35,
         run: parity::restored,
+    },
+    Scenario {
+        name: "a_member_has_one_owner",
+        proves: "A member of another configuration is not made again, but imported; one that was removed and made again is the \
+                 other's: the first configuration is told so, may not change it, and forgets it without touching it.",
+        group: "joins",
+        needs: &[],
+        seconds: 40,
+        run: owners::one,
     },
     Scenario {
         name: "an_existing_cluster_is_adopted_emptied_and_filled_again",

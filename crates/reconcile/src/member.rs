@@ -103,8 +103,7 @@ pub async fn pass(
     let cluster = &cluster.of_members();
     attempts.begin();
     let looked = observe::all(cluster, spec, attempts).await?;
-    publication.keep_up(cluster, looked.1.as_ref()).await?;
-    let decision = decide(spec, &looked.0, &attempts.history);
+    let decision = decided(cluster, spec, publication, attempts, &looked).await?;
     if !matches!(decision, Decision::Do(_)) {
         return passed(spec, decision, looked.1, changes);
     }
@@ -116,18 +115,32 @@ pub async fn pass(
     // Nobody has changed anything since the look if nobody was before us.
     let mut looked = Some(looked).filter(|_| !turn.has_waited());
     loop {
-        let (observation, seen) = match looked.take() {
+        let looked = match looked.take() {
             Some(looked) => looked,
             None => observe::all(cluster, spec, attempts).await?,
         };
-        publication.keep_up(cluster, seen.as_ref()).await?;
-        match decide(spec, &observation, &attempts.history) {
+        match decided(cluster, spec, publication, attempts, &looked).await? {
             Decision::Do(step) => {
-                perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
+                perform(cluster, spec, &looked.0.candidate, &step, attempts, stop).await?;
             }
-            decision => return passed(spec, decision, seen, changes),
+            decision => return passed(spec, decision, looked.1, changes),
         }
     }
+}
+
+/// Decides, and publishes what is declared unless it is refused: whoever asks for what another machine has owns nothing.
+async fn decided(
+    cluster: &Cluster,
+    spec: &MemberSpec,
+    publication: &mut Publication,
+    attempts: &Attempts,
+    (observation, view): &(Observation, Option<View>),
+) -> Result<Decision, Error> {
+    let decision = decide(spec, observation, &attempts.history);
+    if !matches!(decision, Decision::Refuse(_)) {
+        publication.keep_up(cluster, view.as_ref()).await?;
+    }
+    Ok(decision)
 }
 
 fn passed(

@@ -103,11 +103,15 @@ impl Site {
 
     fn enter(mut self) -> Result<Site> {
         let operator = self.lab.operator()?.to_owned();
-        self.workspace.inside(&operator);
-        self.workspace
-            .write("client.crt", &self.operator.certificate)?;
-        self.workspace.write("client.key", &self.operator.key)?;
+        furnish(&mut self.workspace, &operator, &self.operator)?;
         Ok(self)
+    }
+
+    /// The operator's second folder, with a state of its own.
+    pub(crate) fn another(&self, context: &Context, name: &str) -> Result<Workspace> {
+        let mut workspace = context.workspace(&format!("joins-{name}"))?;
+        furnish(&mut workspace, self.lab.operator()?, &self.operator)?;
+        Ok(workspace)
     }
 
     /// The first machine's view.
@@ -127,6 +131,12 @@ impl Site {
         members: &[Declared],
         beside: &str,
     ) -> Result<()> {
+        let text = self.text(through, members)?;
+        self.workspace.main(&format!("{text}{beside}"))
+    }
+
+    /// What declares these members, reached through these machines.
+    pub(crate) fn text(&self, through: &[&str], members: &[Declared]) -> Result<String> {
         let endpoint = |name: &&str| Ok(self.lab.member(name)?.https());
         let endpoints = through.iter().map(endpoint).collect::<Result<Vec<_>>>()?;
         let mut text =
@@ -145,7 +155,7 @@ impl Site {
                  role    = \"{role}\"\n{more}}}\n"
             );
         }
-        self.workspace.main(&format!("{text}{beside}"))
+        Ok(text)
     }
 
     /// All of these are Online, in the cluster that this one sees, and nothing is left of how they became so.
@@ -176,6 +186,13 @@ impl Site {
     pub(crate) fn down(self) -> Result<()> {
         self.lab.down()
     }
+}
+
+/// A folder on the operator's machine, with what he shows.
+fn furnish(workspace: &mut Workspace, machine: &str, operator: &Pair) -> Result<()> {
+    workspace.inside(machine);
+    workspace.write("client.crt", &operator.certificate)?;
+    workspace.write("client.key", &operator.key)
 }
 
 /// How the operator shows who he is.

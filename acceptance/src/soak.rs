@@ -44,6 +44,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
         ("join", What::Member(Join, Incus::V6)),
         ("join-newer", What::Member(Join, Incus::V7)),
         ("remove", What::Member(Removal, Incus::V6)),
+        ("remove-newer", What::Member(Removal, Incus::V7)),
     ] {
         if names.is_empty() || names.contains(&name) {
             // Each starts over with a machine that is installed anew, which takes too long for its reads.
@@ -64,7 +65,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     }
     if sweeps.is_empty() {
         bail!(
-            "nothing to do: {} is none of create, roll, scale, destroy, bootstrap, join, join-newer, remove",
+            "nothing to do: {} is none of create, roll, scale, destroy, bootstrap, join, join-newer, remove, remove-newer",
             names.join(" ")
         );
     }

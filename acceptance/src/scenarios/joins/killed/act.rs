@@ -46,7 +46,10 @@ impl Act {
         match self {
             Act::Bootstrap => Ok(()),
             Act::Join => alone(site)?.succeeded().map(drop),
-            Act::Removal => complete(site),
+            Act::Removal => {
+                alone(site)?.succeeded()?;
+                complete(site)
+            }
         }
     }
 
@@ -136,6 +139,7 @@ fn both(site: &Site) -> Result<Run> {
 fn complete(site: &Site) -> Result<()> {
     both(site)?.succeeded()?;
     let observer = site.observer();
+    expect_daemon_volumes(&observer, site.lab.member("m2")?)?;
     if !observer.instances("default")?.is_empty() {
         observer.delete(STILL)?;
     }

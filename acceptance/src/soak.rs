@@ -1,5 +1,5 @@
-//! Kills the provider before and after every single request of every act, reads included, and around every write of a
-//! join; and OpenTofu with it after every write.
+//! Kills the provider before and after every single request of every act upon an app, reads included, and around every
+//! write of a bootstrap, a join and a removal of a member; and OpenTofu with it after every write.
 //!
 //! The scenarios do this for writes; this takes too long for every run. The idea itself is [`scenarios::sweep`].
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
@@ -14,6 +14,7 @@ use crate::interrupt;
 use crate::lab::{self, Incus};
 use crate::proxy::{Counted, Deed, Moment};
 use crate::scenario::Context;
+use crate::scenarios::joins::Act::{Bootstrap, Join, Removal};
 use crate::scenarios::{self, Act, joins};
 use crate::tofu::Programs;
 
@@ -25,8 +26,8 @@ const SIDE_BY_SIDE: usize = 3;
 enum What {
     /// An act upon an app.
     App(Act),
-    /// A machine that joins, with this release.
-    Join(Incus),
+    /// A machine that becomes a member, or is none any more, with this release.
+    Member(joins::Act, Incus),
 }
 
 /// Runs all sweeps, or those of the named acts.
@@ -39,14 +40,17 @@ pub fn run(names: &[&str]) -> Result<u8> {
         ("roll", What::App(Act::Roll)),
         ("scale", What::App(Act::Scale)),
         ("destroy", What::App(Act::Destroy)),
-        ("join", What::Join(Incus::V6)),
-        ("join-newer", What::Join(Incus::V7)),
+        ("bootstrap", What::Member(Bootstrap, Incus::V6)),
+        ("join", What::Member(Join, Incus::V6)),
+        ("join-newer", What::Member(Join, Incus::V7)),
+        ("remove", What::Member(Removal, Incus::V6)),
+        ("remove-newer", What::Member(Removal, Incus::V7)),
     ] {
         if names.is_empty() || names.contains(&name) {
-            // A join starts over with a machine that is installed anew, which takes too long for its reads.
+            // Each starts over with a machine that is installed anew, which takes too long for its reads.
             let counted = match act {
                 What::App(_) => Counted::All,
-                What::Join(_) => Counted::Mutating,
+                What::Member(..) => Counted::Mutating,
             };
             let everything =
                 [Moment::Before, Moment::After].map(|moment| (moment, counted, Deed::KillClient));
@@ -61,7 +65,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     }
     if sweeps.is_empty() {
         bail!(
-            "nothing to do: {} is none of create, roll, scale, destroy, join, join-newer",
+            "nothing to do: {} is none of create, roll, scale, destroy, bootstrap, join, join-newer, remove, remove-newer",
             names.join(" ")
         );
     }
@@ -112,7 +116,7 @@ fn sweep(context: &Context, name: &str, what: What, how: (Moment, Counted, Deed)
     );
     let swept = match what {
         What::App(act) => scenarios::sweep(context, &slug, act, counted, moment, deed),
-        What::Join(incus) => joins::sweep(context, &slug, incus, moment, deed),
+        What::Member(act, incus) => joins::sweep(context, &slug, (act, incus), moment, deed),
     };
     match swept {
         Ok(steps) => {

@@ -13,7 +13,7 @@ mod site;
 
 use crate::scenario::{Need, Scenario};
 
-pub(crate) use killed::sweep;
+pub(crate) use killed::{Act, sweep};
 pub(crate) use site::{Declared, Site, resource};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -50,7 +50,23 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "joins",
         needs: &[],
         seconds: 75,
-        run: killed::chosen,
+        run: killed::join,
+    },
+    Scenario {
+        name: "a_bootstrap_survives_a_kill_at_its_decisive_requests",
+        proves: "Killed around the request that makes a cluster of a machine, and after the last one, a bootstrap is finished by the next apply: one member, complete, with nothing made twice (HO-CLUS-02, HO-CLUS-06).",
+        group: "joins",
+        needs: &[],
+        seconds: 30,
+        run: killed::bootstrap,
+    },
+    Scenario {
+        name: "a_removal_survives_a_kill_at_its_decisive_requests",
+        proves: "Killed while its instances move, and right after the request that removes it, a member is gone after the next apply: from the state and the cluster, with its volumes, keys and certificates, and the machine is empty (HO-CLUS-08).",
+        group: "joins",
+        needs: &[],
+        seconds: 35,
+        run: killed::removal,
     },
     Scenario {
         name: "a_machine_that_does_not_fit_is_refused_untouched",

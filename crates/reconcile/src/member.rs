@@ -238,6 +238,7 @@ async fn perform(
             before: step.to_string(),
         });
     }
+    attempts.note(step);
     match execute::execute(cluster, spec, candidate, step).await {
         Ok(()) => Ok(()),
         Err(error) => attempts.learn(step, error),

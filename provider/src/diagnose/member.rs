@@ -132,6 +132,9 @@ pub(crate) fn left_behind(name: &str, warning: &removal::Warning) -> Diagnostic 
             format!("Member {name} was forgotten and not removed, because it is the last one")
         }
         removal::Warning::Alive { .. } => format!("Member {name} was removed and is still alive"),
+        removal::Warning::Untold { .. } => {
+            format!("Member {name} was removed and does not know it")
+        }
     };
     Diagnostic::warning(summary).detail(sentence(capitalised(&warning.to_string()), None))
 }

@@ -1,9 +1,9 @@
 //! What a member has to be like: shown where it is not, and set right by the next apply.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::site::{Declared, Site, expect_daemon_volumes, resource};
+use super::site::{Declared, Site, expect_daemon_volumes, metrics, resource};
 use crate::lab::Incus;
 use crate::pair::Pair;
 use crate::scenario::Context;
@@ -33,7 +33,7 @@ pub(super) fn restored(context: &Context) -> Result<()> {
     observer.request("PATCH", "/1.0?target=m2", Some(&unset))?;
     let volume = "/1.0/storage-pools/local/volumes/custom/backups?target=m2";
     observer.finish("DELETE", volume, None)?;
-    let metrics = metrics(&site)?;
+    let metrics = only_metrics(&site)?;
     observer.finish("DELETE", &format!("/1.0/certificates/{metrics}"), None)?;
     site.workspace.expect_changes()?;
     let missing = site.workspace.planned_change(&resource("m2"))?["before"]["missing"].to_string();
@@ -48,23 +48,18 @@ pub(super) fn restored(context: &Context) -> Result<()> {
     site.down()
 }
 
-fn metrics(site: &Site) -> Result<String> {
-    let certificates = site.observer().list("/1.0/certificates?recursion=1")?;
-    let found: Vec<&Value> = certificates
-        .iter()
-        .filter(|one| one["type"] == "metrics")
-        .collect();
-    ensure!(found.len() == 1, "{certificates:#?}");
-    Ok(found[0]["fingerprint"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned())
+fn only_metrics(site: &Site) -> Result<String> {
+    let found = metrics(&site.observer())?;
+    let [only] = found.as_slice() else {
+        bail!("trusted for metrics: {found:?}");
+    };
+    Ok(only.clone())
 }
 
 /// What is declared is there.
 fn expect_whole(site: &Site) -> Result<()> {
     let observer = site.observer();
-    metrics(site)?;
+    only_metrics(site)?;
     let mut members = site.lab.members().iter();
     members.try_for_each(|member| expect_daemon_volumes(&observer, member))?;
     expect_settings(&member(site)?)

@@ -246,6 +246,14 @@ pub(crate) fn expect_daemon_volumes(observer: &Observer, member: &Member) -> Res
     Ok(())
 }
 
+/// The fingerprints of the certificates that are trusted for reading metrics.
+pub(crate) fn metrics(observer: &Observer) -> Result<Vec<String>> {
+    let certificates = observer.list("/1.0/certificates?recursion=1")?;
+    let metrics = certificates.iter().filter(|one| one["type"] == "metrics");
+    let fingerprints = metrics.filter_map(|one| one["fingerprint"].as_str());
+    Ok(fingerprints.map(str::to_owned).collect())
+}
+
 /// The address of a member's resource.
 pub(crate) fn resource(name: &str) -> String {
     format!("homelab_cluster_member.{name}")

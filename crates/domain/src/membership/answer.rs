@@ -38,7 +38,7 @@ impl Decision {
                 | Step::DeleteLeftPool { .. },
             ) => "joining",
             Decision::Do(_) => "fixing-up",
-            Decision::Refuse(Refusal::Suspect { .. }) => "suspect",
+            Decision::Refuse(Refusal::Suspect { .. } | Refusal::NameTaken { .. }) => "suspect",
             Decision::Refuse(_) => "refused",
             Decision::Done { .. } => "joined",
         }
@@ -172,6 +172,16 @@ pub enum Refusal {
     Suspect {
         /// What the machine shows.
         seen: String,
+    },
+    /// The declared name is the name of a member elsewhere, and the machine is none (HO-JOIN-24).
+    #[error(
+        "the name is taken: the cluster has a member of this name at {listed}, and the machine at {declared} is another one. Give this one another name; if it is to take that member's place, remove the member first. If nobody here made that member, another machine has used a join token"
+    )]
+    NameTaken {
+        /// Where the cluster reaches the member that has it.
+        listed: Address,
+        /// Where the machine is.
+        declared: Address,
     },
     /// The machine at the declared address is another member.
     #[error("the machine at the declared address is the member {seen:?}")]

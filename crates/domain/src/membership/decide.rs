@@ -13,7 +13,7 @@ use super::join;
 use super::leftover::outstanding_token;
 use super::observation::{Candidate, Cluster, Member, Observation, Server, Status, System};
 use super::parity;
-use super::spec::{MemberSpec, Role};
+use super::spec::{Address, MemberSpec, Role};
 use super::step::{AddressKey, Step};
 
 /// What whoever executes remembers of this member, in memory only: a new process starts anew.
@@ -165,9 +165,7 @@ fn impostor(
         .as_ref()
         .filter(|listed| listed.contradicts(&spec.address))
     {
-        return Some(Refusal::Address {
-            listed: listed.clone(),
-        });
+        return Some(elsewhere(spec, cluster, listed, candidate));
     }
     let seen = candidate.fingerprint()?;
     if seen != cluster.fingerprint {
@@ -175,6 +173,31 @@ fn impostor(
             seen: seen.to_owned(),
         });
     }
+    other_member(spec, candidate)
+}
+
+/// The cluster reaches the member of this name elsewhere: either the name is another machine's, or the address is new.
+fn elsewhere(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    listed: &Address,
+    candidate: &Candidate,
+) -> Refusal {
+    let is_none_of_the_members = candidate
+        .fingerprint()
+        .is_some_and(|seen| seen != cluster.fingerprint);
+    if is_none_of_the_members {
+        return Refusal::NameTaken {
+            listed: listed.clone(),
+            declared: spec.address.clone(),
+        };
+    }
+    other_member(spec, candidate).unwrap_or_else(|| Refusal::Address {
+        listed: listed.clone(),
+    })
+}
+
+fn other_member(spec: &MemberSpec, candidate: &Candidate) -> Option<Refusal> {
     match candidate {
         Candidate::Open(server) if server.clustered && server.name != spec.name => {
             Some(Refusal::OtherMember {

@@ -19,11 +19,11 @@ pub use answer::{Refusal, Removal, Waiting, Warning};
 ///
 /// # Guarantees
 /// Without `force` nothing is lost: whatever is not ours is named, and the member stays. The daemon's own volumes are
-/// given up first and deleted after that; the metrics certificate goes last.
+/// given up first and deleted after that; what the cluster keeps for the member goes just before the member itself.
 ///
 /// # Caveats
 /// A member that is removed by force is not told. As long as it lives it can write the cluster's database, which
-/// [`Warning::Alive`] says.
+/// [`Warning::Alive`] says, or [`Warning::Untold`] where nobody knows.
 pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> Removal {
     let Some(cluster) = &observation.cluster else {
         return Removal::Wait(Waiting::Cluster);
@@ -39,8 +39,8 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
     }
     match member.status {
         Status::Evacuating | Status::Restoring => Removal::Wait(Waiting::Moving),
-        Status::Offline => dead(cluster, member, applied),
-        Status::Blocked if member.server.is_none() => dead(cluster, member, applied),
+        Status::Offline => dead(spec, cluster, member, applied),
+        Status::Blocked if member.server.is_none() => dead(spec, cluster, member, applied),
         // What is its own can be told from the rest only by its configuration.
         _ if member.server.is_none() => Removal::Wait(Waiting::Unanswered),
         Status::Online | Status::Evacuated | Status::Blocked => {
@@ -51,21 +51,24 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
 
 /// It is not listed any more: what is left of it elsewhere.
 fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal {
-    if let Some(step) = outstanding_token(spec, cluster) {
-        return Removal::Do(step);
-    }
-    if let Some(step) = parity::trusted_for_metrics(spec, cluster) {
+    if let Some(step) = kept_for_it(spec, cluster) {
         return Removal::Do(step);
     }
     let lives = candidate.fingerprint() == Some(&cluster.fingerprint);
     // Another member may have its address by now.
     let is_another =
         matches!(candidate, Candidate::Open(server) if cluster.member(&server.name).is_some());
-    let warnings = (lives && !is_another).then(|| Warning::Alive {
-        name: spec.name.clone(),
-    });
+    let name = || spec.name.clone();
+    let is_silent = matches!(candidate, Candidate::Silent(_));
+    let warning = match lives && !is_another {
+        true => Some(Warning::Alive { name: name() }),
+        false if is_silent && cluster.forced_out.contains(&spec.name) => {
+            Some(Warning::Untold { name: name() })
+        }
+        false => None,
+    };
     Removal::Gone {
-        warnings: warnings.into_iter().collect(),
+        warnings: warning.into_iter().collect(),
     }
 }
 
@@ -81,14 +84,14 @@ fn last(spec: &MemberSpec, cluster: &Cluster) -> Removal {
 }
 
 /// It can neither be emptied nor told.
-fn dead(cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
+fn dead(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestroy) -> Removal {
     if !applied.force {
         return Removal::Refuse(Refusal::Dead);
     }
     if !keeps_quorum(cluster, member) {
         return Removal::Refuse(Refusal::Quorum);
     }
-    remove(member, true)
+    remove(spec, cluster, member, true)
 }
 
 /// Whether those that vote can go on deciding without this one.
@@ -128,13 +131,13 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
             (false, true, _) => Removal::Do(Step::Evacuate {
                 name: member.name.clone(),
             }),
-            (_, _, true) => remove(member, true),
+            (_, _, true) => remove(spec, cluster, member, true),
             (true, _, false) => Removal::Refuse(Refusal::Stuck(names(&member.instances))),
             (false, false, false) => Removal::Refuse(Refusal::Instances(names(&member.instances))),
         };
     }
     if lost.is_some() {
-        return remove(member, true);
+        return remove(spec, cluster, member, true);
     }
     if let Some(step) = unset_keys(member, &ours) {
         return Removal::Do(step);
@@ -150,8 +153,8 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
     match (ours.is_empty(), applied.force) {
         // After each removal the cluster takes some seconds to give a vote to somebody else.
         (true, _) if is_choosing(cluster) => Removal::Wait(Waiting::Votes),
-        (true, _) => remove(member, false),
-        (false, true) => remove(member, true),
+        (true, _) => remove(spec, cluster, member, false),
+        (false, true) => remove(spec, cluster, member, true),
         (false, false) => {
             let paths = ours
                 .iter()
@@ -172,11 +175,18 @@ fn is_choosing(cluster: &Cluster) -> bool {
     is_well && (members.len() >= 3 && votes < 3 || members.len() == 2 && votes != 1)
 }
 
-fn remove(member: &Member, force: bool) -> Removal {
-    Removal::Do(Step::Remove {
+/// What the cluster keeps for the member goes first: whoever is stopped in between finds the member gone, and has nothing
+/// left that would lead him to the rest.
+fn remove(spec: &MemberSpec, cluster: &Cluster, member: &Member, force: bool) -> Removal {
+    Removal::Do(kept_for_it(spec, cluster).unwrap_or_else(|| Step::Remove {
         name: member.name.clone(),
         force,
-    })
+    }))
+}
+
+/// What the cluster keeps for a member and would go on keeping without it: a token, the trust in its metrics certificate.
+fn kept_for_it(spec: &MemberSpec, cluster: &Cluster) -> Option<Step> {
+    outstanding_token(spec, cluster).or_else(|| parity::trusted_for_metrics(spec, cluster))
 }
 
 /// A volume that the daemon keeps what is its own in.

@@ -1,7 +1,7 @@
-//! Attempts: what steps that failed have taught about one member, in memory only.
+//! Attempts: what steps have taught about one member, in memory only.
 //!
 //! Incus shows some things in no list: that a daemon still uses a volume, that an image is nowhere else. A refusal says so
-//! once, and the next decision has to know.
+//! once, and the next decision has to know. Nor does anything show that a member was not told when it was removed.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,7 @@ pub struct Attempts {
     pub(super) history: History,
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
+    forced_out: BTreeSet<String>,
 }
 
 impl Attempts {
@@ -32,6 +33,14 @@ impl Attempts {
         if let Some(member) = seen.members.iter_mut().find(|member| member.name == name) {
             member.busy_volumes = self.busy_volumes.clone();
             member.sole_images = self.sole_images.clone();
+        }
+        seen.forced_out = self.forced_out.clone();
+    }
+
+    /// A step is about to be taken: its answer may be lost, so what it means is kept before.
+    pub(super) fn note(&mut self, step: &Step) {
+        if let Step::Remove { name, force: true } = step {
+            self.forced_out.insert(name.clone());
         }
     }
 

@@ -68,6 +68,14 @@ pub enum Warning {
         /// Which.
         name: String,
     },
+    /// It was not told, and nobody can see from here whether it lives.
+    #[error(
+        "{name} did not answer, so it was removed without being told. Should it still run somewhere, cut off from here, or be started again, it goes on as a member: its instances run, and it can read and write the cluster's database. Switch it off, and reset it or install it anew before it gets back into the network"
+    )]
+    Untold {
+        /// Which.
+        name: String,
+    },
 }
 
 /// Why a member stays. Each is a sentence without a full stop.

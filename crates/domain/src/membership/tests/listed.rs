@@ -122,6 +122,7 @@ fn a_listed_member_must_be_the_machine_at_the_declared_address() {
         candidate,
         ..complete()
     };
+    let moved = || with(|spec| spec.address = address("10.0.0.7"));
     check_joins(vec![
         ("it is", spec(), complete(), "joined"),
         ("nobody answers there", spec(), meets(silent()), "joined"),
@@ -176,9 +177,37 @@ fn a_listed_member_must_be_the_machine_at_the_declared_address() {
         ),
         (
             "listed elsewhere",
-            with(|spec| spec.address = address("10.0.0.7")),
+            moved(),
             complete(),
             "refused: the cluster reaches this member at 10.0.0.2:8443",
+        ),
+        (
+            "listed elsewhere, and nobody answers here",
+            moved(),
+            meets(silent()),
+            "refused: the cluster reaches this member at 10.0.0.2:8443",
+        ),
+        (
+            "listed elsewhere, and another machine is here",
+            moved(),
+            meets(open(fresh())),
+            "suspect: the name is taken: the cluster has a member of this name at 10.0.0.2:8443, and the machine at \
+             10.0.0.7:8443 is another one",
+        ),
+        (
+            "listed elsewhere, and a stranger is here",
+            moved(),
+            meets(untrusting("ff")),
+            "suspect: the name is taken",
+        ),
+        (
+            "listed elsewhere, and another member is here",
+            moved(),
+            meets(open(Server {
+                name: "a".to_owned(),
+                ..joined()
+            })),
+            "refused: the machine at the declared address is the member \"a\"",
         ),
         (
             "its token is still good",

@@ -398,6 +398,27 @@ fn what_is_left_of_a_removed_member_is_taken_away_and_said() {
     ] {
         assert_eq!(said(&spec(), &without_b(candidate), NOTHING), "gone");
     }
+    let forced_out = |candidate| {
+        changed(without_b(candidate), |cluster| {
+            cluster.forced_out = set(&["b"])
+        })
+    };
+    check(vec![
+        (
+            "it was forced out, and nobody knows whether it lives",
+            forced_out(silent()),
+            FORCE,
+            "goneb did not answer, so it was removed without being told. Should it still run",
+        ),
+        (
+            "it was forced out, and lives",
+            forced_out(open(joined())),
+            FORCE,
+            "goneb was removed by force and still runs",
+        ),
+    ]);
+    let anew = said(&spec(), &forced_out(open(fresh())), FORCE);
+    assert_eq!(anew, "gone", "it was installed anew");
     let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));
     for (kind, expected) in [
         (TrustKind::Metrics, "do: end the trust in certificate"),
@@ -418,6 +439,44 @@ fn what_is_left_of_a_removed_member_is_taken_away_and_said() {
             );
         }
     }
+}
+
+/// Whoever is killed between two steps finds no member any more, and with it nothing that leads to the rest.
+#[test]
+fn what_the_cluster_keeps_for_a_member_goes_before_the_member() {
+    let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));
+    let keeps = |observation| {
+        changed(observation, |cluster| {
+            cluster.trusted.push(Trusted {
+                name: "b-metrics".to_owned(),
+                kind: TrustKind::Metrics,
+                fingerprint: metrics().fingerprint,
+            });
+        })
+    };
+    let dead = || b(|member| member.status = Status::Offline);
+    let leaves = |observation: Observation| {
+        changed(observation, |cluster| {
+            cluster.trusted.retain(|one| one.kind != TrustKind::Metrics);
+        })
+    };
+    for (case, observation, applied, last) in [
+        ("empty", no_volumes(three()), NOTHING, "do: remove b"),
+        ("dead", dead(), FORCE, "do: remove b by force"),
+    ] {
+        let observation = keeps(observation);
+        let first = said(&with_metrics, &observation, applied);
+        assert!(first.starts_with("do: end the trust in"), "{case}: {first}");
+        let then = said(&with_metrics, &leaves(observation), applied);
+        assert_eq!(then, last, "{case}");
+    }
+    // As long as something else comes first, it stays.
+    let whole = said(&with_metrics, &keeps(three()), NOTHING);
+    assert!(whole.starts_with("do: set storage"), "{whole}");
+    let token = changed(no_volumes(three()), |cluster| {
+        cluster.tokens.push(token("b"))
+    });
+    assert_eq!(said(&spec(), &token, NOTHING), "do: revoke a join token");
 }
 
 /// Incus gives a vote to another member only some seconds after one that voted has gone. Taken away before that, the next

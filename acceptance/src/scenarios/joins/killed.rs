@@ -83,12 +83,9 @@ pub(crate) fn sweep(
     let stage = Stage::set(context, slug, act, incus)?;
     let mut steps = Vec::new();
     for (index, at) in stage.requests.iter().enumerate() {
-        stage.kill(moment, Place::Nth(index + 1), deed)?;
+        let imported = stage.kill(moment, Place::Nth(index + 1), deed)?;
         let at = at.clone();
-        steps.push(Step {
-            at,
-            imported: false,
-        });
+        steps.push(Step { at, imported });
     }
     stage.strike()?;
     Ok(steps)
@@ -143,8 +140,8 @@ impl Stage {
         }
     }
 
-    /// Kills once, and lets the next apply mend it.
-    fn kill(&self, moment: Moment, place: Place, deed: Deed) -> Result<()> {
+    /// Kills once, and lets the next apply mend it; whether it needed an import, since only the state was missing.
+    fn kill(&self, moment: Moment, place: Place, deed: Deed) -> Result<bool> {
         let (act, site) = (self.act, &self.site);
         let nth = self.number(place)?;
         self.proxy.arm(Trap {
@@ -169,11 +166,17 @@ impl Stage {
                 killed.error()
             )
         };
-        let again = act.perform(site)?.succeeded().with_context(told)?;
+        let mut again = act.perform(site)?;
+        let imported = again.code != Some(0) && act.import(site, &again).with_context(told)?;
+        if imported {
+            again = act.perform(site)?;
+        }
+        let again = again.succeeded().with_context(told)?;
         act.check(site)
             .with_context(told)
             .with_context(|| again.told())?;
-        act.reset(site)
+        act.reset(site)?;
+        Ok(imported)
     }
 
     fn strike(self) -> Result<()> {

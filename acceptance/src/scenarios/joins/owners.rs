@@ -5,14 +5,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::site::{Declared, Site, resource};
+use super::site::{Declared, FLEET, Site, resource};
 use crate::lab::Incus;
 use crate::process::wait_until;
 use crate::scenario::Context;
 use crate::workspace::Workspace;
-
-/// Where the provider keeps entries unless it is told otherwise.
-const FLEET: &str = "homelab";
 
 /// An entry has one owner, and an import adopts it.
 pub(super) fn one(context: &Context) -> Result<()> {

@@ -13,6 +13,9 @@ use crate::pair::Pair;
 use crate::scenario::Context;
 use crate::workspace::Workspace;
 
+/// The project of the fleet store, unless the provider is told otherwise.
+pub(super) const FLEET: &str = "homelab";
+
 /// A lab of machines on plain Linux, and the operator's folder.
 pub(crate) struct Site {
     pub(crate) lab: Lab,
@@ -181,6 +184,17 @@ impl Site {
         self.observer().finish("DELETE", &path, None)?;
         member.reinstall()?;
         member.open_to(&self.operator)
+    }
+
+    /// The fleet store knows nothing of a member any more.
+    pub(crate) fn forget_entries(&self, name: &str) -> Result<()> {
+        let observer = self.observer();
+        let (prefix, names) = (format!("member.{name}.r"), observer.profile_names(FLEET)?);
+        for entry in names.iter().filter(|entry| entry.starts_with(&prefix)) {
+            let path = format!("/1.0/profiles/{entry}?project={FLEET}");
+            observer.request("DELETE", &path, None)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn down(self) -> Result<()> {

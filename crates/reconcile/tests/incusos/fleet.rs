@@ -76,15 +76,16 @@ impl Fleet {
     /// The first of these machines is a cluster, as its seed makes it.
     pub(crate) async fn founded(names: &[&str]) -> Self {
         let fleet = Self::fresh(names).await;
-        let mut world = fleet.world();
-        world.found(names[0]);
-        world.apply_defaults(names[0]);
-        drop(world);
+        fleet.world(|world| {
+            world.found(names[0]);
+            world.apply_defaults(names[0]);
+        });
         fleet
     }
 
-    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
-        held(&self.shared.world)
+    /// Looks at the world, or changes it.
+    pub(crate) fn world<T>(&self, what: impl FnOnce(&mut World) -> T) -> T {
+        what(&mut held(&self.shared.world))
     }
 
     /// Lets this happen as soon as a request that begins like this was answered.

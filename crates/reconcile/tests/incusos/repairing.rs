@@ -1,7 +1,8 @@
 //! Members on IncusOS that lack something: what a plan shows of it, and what an apply sends.
 
+use domain::membership::spec::DAEMON_VOLUMES;
 use reconcile::member::{missing, view};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
 
@@ -12,19 +13,14 @@ async fn a_member_gets_what_it_lacks_and_a_plan_names_all_of_it() {
     let fleet = Fleet::founded(&["a", "b"]).await;
     let joiner = fleet.joiner("b");
     assert_eq!(fleet.told(&joiner).await, "joined");
-    let mut world = fleet.world();
-    world
-        .cluster
-        .store
-        .volumes
-        .retain(|(member, _, _)| member == "a");
-    let machine = world.machine("b");
-    machine.config.retain(|key, _| !key.starts_with("storage."));
-    world
-        .machine("a")
-        .config
-        .insert("core.https_address".to_owned(), ":8443".to_owned());
-    drop(world);
+    fleet.world(|world| {
+        world.delete_volumes("b", &DAEMON_VOLUMES);
+        world
+            .machine("b")
+            .config
+            .retain(|key, _| !key.starts_with("storage."));
+        world.machine("a").set("core.https_address", ":8443");
+    });
     let before = fleet.writes().len();
 
     let everywhere = format!(":{}", joiner.address.port);
@@ -51,14 +47,9 @@ async fn a_member_gets_what_it_lacks_and_a_plan_names_all_of_it() {
         fleet.writes()[before..],
         [volume, volume, volume, keys, keys]
     );
-    let names = ["backups", "images", "logs"];
-    assert_eq!(
-        fleet.bodies(volume)[3..]
-            .iter()
-            .map(|body| &body["name"])
-            .collect::<Vec<_>>(),
-        names
-    );
+    let made = fleet.bodies(volume).split_off(DAEMON_VOLUMES.len());
+    let names: Vec<&Value> = made.iter().map(|body| &body["name"]).collect();
+    assert_eq!(names, DAEMON_VOLUMES);
     let expected = [
         json!({ "config": {
             "storage.backups_volume": "local/backups",
@@ -82,15 +73,12 @@ async fn a_key_that_points_elsewhere_is_left_alone() {
     let fleet = Fleet::founded(&["a", "b"]).await;
     assert_eq!(fleet.told(&fleet.joiner("b")).await, "joined");
     let before = fleet.writes().len();
-    let mut world = fleet.world();
-    let elsewhere = ("storage.images_volume".to_owned(), "fast/images".to_owned());
-    world.machine("b").config.extend([elsewhere]);
-    world
-        .cluster
-        .store
-        .volumes
-        .retain(|(member, _, name)| member == "a" || name != "images");
-    drop(world);
+    fleet.world(|world| {
+        world
+            .machine("b")
+            .set("storage.images_volume", "fast/images");
+        world.delete_volumes("b", &["images"]);
+    });
     assert_eq!(fleet.told(&fleet.joiner("b")).await, "joined");
     assert_eq!(fleet.writes().len(), before);
 }

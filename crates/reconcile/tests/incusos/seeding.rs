@@ -10,10 +10,10 @@ const MAKE_VOLUME: &str = "a: POST /1.0/storage-pools/local/volumes/custom?targe
 #[tokio::test]
 async fn a_bootstrap_waits_for_its_seed_and_makes_no_cluster_itself() {
     let fleet = Fleet::fresh(&["a"]).await;
-    fleet.world().machine("a").initialized(false);
+    fleet.world(|world| world.machine("a").initialized(false));
     let told = fleet.told(&fleet.bootstrap("a")).await;
     assert_eq!(told, "initializing: the machine is still applying its seed");
-    fleet.world().machine("a").initialized(true);
+    fleet.world(|world| world.machine("a").initialized(true));
     let told = fleet.told(&fleet.bootstrap("a")).await;
     assert!(
         told.starts_with("refused: the machine has applied its seed and made no cluster"),
@@ -27,14 +27,14 @@ async fn a_bootstrap_waits_for_its_seed_and_makes_no_cluster_itself() {
 #[tokio::test]
 async fn nobody_touches_a_cluster_whose_first_machine_is_still_applying_its_seed() {
     let fleet = Fleet::fresh(&["a", "b"]).await;
-    fleet.world().found("a");
+    fleet.world(|world| world.found("a"));
     let told = fleet.told(&fleet.bootstrap("a")).await;
     assert_eq!(told, "initializing: the machine is still applying its seed");
     let told = fleet.told(&fleet.joiner("b")).await;
     assert!(told.starts_with("waiting-for-cluster:"), "{told}");
     assert_eq!(fleet.writes(), [""; 0]);
 
-    fleet.world().apply_defaults("a");
+    fleet.world(|world| world.apply_defaults("a"));
     assert_eq!(fleet.told(&fleet.bootstrap("a")).await, "joined");
     assert_eq!(fleet.told(&fleet.joiner("b")).await, "joined");
 }
@@ -57,8 +57,8 @@ async fn what_the_defaults_have_made_is_kept_and_completed() {
 #[tokio::test]
 async fn a_first_machine_without_pool_gets_the_one_that_incusos_makes() {
     let fleet = Fleet::fresh(&["a"]).await;
-    fleet.world().found("a");
-    fleet.world().machine("a").initialized(true);
+    fleet.world(|world| world.found("a"));
+    fleet.world(|world| world.machine("a").initialized(true));
     assert_eq!(fleet.told(&fleet.bootstrap("a")).await, "joined");
     let (note, make) = (
         "a: POST /1.0/storage-pools?target=a",

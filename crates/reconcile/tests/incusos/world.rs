@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use incus::certificate::{Wanted, self_signed};
+use jiff::Timestamp;
 use rustls::sign::CertifiedKey;
 
 use crate::listener::shown;
@@ -150,6 +151,22 @@ impl World {
         machine.initialized(true);
     }
 
+    /// What a machine shows until it is a member.
+    pub(crate) fn certificate_of(&self, name: &str) -> String {
+        self.machines[name].certificate.fingerprint.clone()
+    }
+
+    /// Where the pool `local` is on a member.
+    pub(crate) fn source(&self, member: &str) -> String {
+        self.cluster.store.pools["local"].sources[member].clone()
+    }
+
+    /// Somebody deletes these of a member's volumes.
+    pub(crate) fn delete_volumes(&mut self, member: &str, names: &[&str]) {
+        let volumes = &mut self.cluster.store.volumes;
+        volumes.retain(|(on, _, name)| on != member || !names.contains(&name.as_str()));
+    }
+
     /// The machine shows another certificate from here on: another one has taken its address.
     pub(crate) fn replace(&mut self, name: &str) {
         self.machine(name).certificate = Certificate::new("stranger");
@@ -173,6 +190,10 @@ impl Machine {
             datasets: BTreeSet::new(),
             outcome: String::new(),
         }
+    }
+
+    pub(crate) fn set(&mut self, key: &str, value: &str) {
+        self.config.insert(key.to_owned(), value.to_owned());
     }
 
     pub(crate) fn initialized(&mut self, whether: bool) {
@@ -201,7 +222,7 @@ impl Certificate {
         let pair = self_signed(&Wanted {
             common_name: name.to_owned(),
             validity: Duration::from_secs(3600),
-            now: SystemTime::now(),
+            now: Timestamp::now().into(),
         });
         let pair = pair.expect("a certificate");
         Self {

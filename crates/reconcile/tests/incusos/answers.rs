@@ -1,19 +1,34 @@
 //! Which request is which, and what it is answered: exactly what a pass sends, and nothing beside.
 //!
-//! Before: `listener.rs` has taken a request apart. After: `world.rs` and `joins.rs`. Whatever is not here is `None`.
+//! Before: `listener.rs` has taken a request apart. After: `documents.rs`, `joins.rs`. Whatever is not here is `None`.
 
 use incus::Fingerprint;
 use serde_json::{Map, Value, json};
 
+use crate::documents::{application_of, listed, pool, server, tokens, volumes};
 use crate::joins;
 use crate::listener::Call;
-use crate::world::{Machine, Pool, Store, System, World};
+use crate::world::{Machine, World};
 
 /// A status and a document.
 pub(crate) type Answer = (u16, Value);
 
+/// What may stand behind the question mark; everything is in the default project.
+fn is_known((key, value): (&String, &String)) -> bool {
+    match key.as_str() {
+        "target" | "timeout" => true,
+        "recursion" => value == "1",
+        "project" => value == "default",
+        "all-projects" => value == "true",
+        _ => false,
+    }
+}
+
 /// What the machine of this name answers.
 pub(crate) fn answer(world: &mut World, name: &str, call: &Call) -> Option<Answer> {
+    if !call.query.iter().all(is_known) {
+        return None;
+    }
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     let clustered = world.machine(name).clustered;
     // Only a cluster passes anything on.
@@ -115,80 +130,6 @@ fn look(world: &World, name: &str, member: &str, path: &[&str], call: &Call) -> 
         _ => return None,
     };
     Some(sync(metadata))
-}
-
-fn server(world: &World, name: &str) -> Value {
-    let machine = &world.machines[name];
-    let certificate = match machine.clustered {
-        true => &world.cluster.certificate,
-        false => &machine.certificate,
-    };
-    let (os, version) = match machine.system {
-        System::IncusOs { .. } => ("IncusOS", "7.0.1"),
-        System::Refusing => ("Debian GNU/Linux", "7.0.1"),
-        System::Silent => ("Debian GNU/Linux", "6.0.6"),
-    };
-    json!({
-        "auth": "trusted",
-        "api_extensions": ["instance_oci", "daemon_storage_logs"],
-        "config": machine.config,
-        "environment": {
-            "server_name": name,
-            "server_version": version,
-            "server_clustered": machine.clustered,
-            "certificate": certificate.pem,
-            "certificate_fingerprint": certificate.fingerprint,
-            "os_name": os,
-        },
-    })
-}
-
-/// Incus passes this on to the system below, and says so where there is none.
-fn application_of(machine: &Machine, asked: &str) -> Answer {
-    match machine.system {
-        System::IncusOs {
-            application,
-            initialized,
-        } if application == asked => sync(
-            json!({ "config": {}, "state": { "is_primary": true, "initialized": initialized } }),
-        ),
-        System::IncusOs { .. } | System::Silent => error(404, "Not Found"),
-        System::Refusing => error(400, "System isn't running IncusOS"),
-    }
-}
-
-fn tokens(world: &World, machine: &Machine) -> Value {
-    if !machine.clustered {
-        return json!({});
-    }
-    let token = |(id, name): (&String, &String)| joins::token(world, id, name);
-    let running: Vec<Value> = world.cluster.tokens.iter().map(token).collect();
-    json!({ "running": running })
-}
-
-fn pool(name: &str, pool: &Pool) -> Value {
-    let members: Vec<&String> = pool.sources.keys().collect();
-    let status = if pool.created { "Created" } else { "Pending" };
-    json!({ "name": name, "driver": pool.driver, "status": status, "locations": members, "config": {} })
-}
-
-fn volumes(store: &Store, pool: &str) -> Value {
-    let here = store.volumes.iter().filter(|(_, of, _)| of == pool);
-    here.map(|(member, _, name)| {
-        json!({ "name": name, "type": "custom", "project": "default", "location": member })
-    })
-    .collect()
-}
-
-fn listed(world: &World, name: &str) -> Value {
-    json!({
-        "server_name": name,
-        "url": format!("https://{}", world.machines[name].address),
-        "status": "Online",
-        "roles": ["database"],
-        "groups": ["default"],
-        "config": {},
-    })
 }
 
 fn configure(machine: &mut Machine, body: &Value) -> Answer {

@@ -4,13 +4,14 @@
 //! joining.rs, seeding.rs, repairing.rs   what is shown
 //!   └─> fleet.rs       machines with an https server each, and passes against them
 //!         ├─> listener.rs     TLS and HTTP, nothing of Incus
-//!         ├─> answers.rs      which request is which; whatever is not known fails the test
+//!         ├─> answers.rs, documents.rs   which request is which; whatever is not known fails the test
 //!         └─> world.rs, joins.rs   what the machines and their cluster are, and become
 //! ```
 //!
 //! Plain Incus is shown on real servers, in `acceptance/`.
 
 mod answers;
+mod documents;
 mod fleet;
 mod joining;
 mod joins;

@@ -21,6 +21,8 @@ use super::step::{AddressKey, Step};
 pub struct History {
     /// How many joins have failed. Those that failed because versions differ do not count (HO-JOIN-08).
     pub failed_joins: u32,
+    /// The certificate of the machine whose join failed last, as in [`Server::fingerprint`].
+    pub tried: Option<String>,
     /// What was said about the last one.
     pub last_failure: String,
     /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
@@ -142,6 +144,10 @@ fn listed(
     }
     if member.server.is_none() {
         return Decision::Wait(Waiting::Unanswered { member: name() });
+    }
+    // What is missing now its seed makes next, and fails for good over whatever is there already.
+    if cluster.is_initializing() {
+        return Decision::Wait(Waiting::Initializing);
     }
     let gaps = parity::gaps(spec, cluster, member);
     match gaps.iter().find_map(|gap| gap.repair.clone()) {

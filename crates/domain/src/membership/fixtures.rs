@@ -69,6 +69,7 @@ pub(super) fn member(name: &str, host: &str) -> Member {
         server: Some(MemberServer {
             version: version(),
             incusos: true,
+            initializing: false,
             keeps_logs: true,
             config,
         }),
@@ -269,6 +270,15 @@ pub(super) fn untrusting(fingerprint: &str) -> Candidate {
 
 pub(super) fn cluster(change: impl FnOnce(&mut Cluster)) -> Observation {
     changed(before(), change)
+}
+
+/// Its seed has made the cluster, and goes on.
+pub(super) fn at_its_seed(cluster: &mut Cluster) {
+    for member in &mut cluster.members {
+        if let Some(server) = &mut member.server {
+            server.initializing = true;
+        }
+    }
 }
 
 pub(super) fn server_version(text: &str, extensions: usize) -> Version {

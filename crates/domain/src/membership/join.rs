@@ -94,6 +94,10 @@ fn unfit(
     if !holds.is_empty() {
         return Some(Decision::Refuse(Refusal::NotEmpty { holds }));
     }
+    // With two members the seed of the first could not make its pool any more, nor would the joiner have it.
+    if cluster.is_initializing() {
+        return Some(Decision::Wait(Waiting::Cluster));
+    }
     other_version(cluster, server).map(Decision::Wait)
 }
 
@@ -169,9 +173,9 @@ fn holdings(cluster: &Cluster, server: &Server, history: &History) -> Vec<String
 }
 
 /// Whether a join of this machine was tried before: Incus writes down the address before anything that can fail, and
-/// keeps it.
+/// keeps it. Another machine that has taken its address has left nothing of ours.
 fn has_tried(server: &Server, history: &History) -> bool {
-    history.failed_joins > 0 || server.cluster_address.is_some()
+    history.tried.as_ref() == Some(&server.fingerprint) || server.cluster_address.is_some()
 }
 
 fn join(spec: &MemberSpec, cluster: &Cluster, server: &Server) -> Join {

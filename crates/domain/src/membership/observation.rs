@@ -100,6 +100,9 @@ pub struct MemberServer {
     pub version: Version,
     /// Whether it runs on IncusOS.
     pub incusos: bool,
+    /// Whether IncusOS is still applying the seed that has made the cluster (HO-JOIN-07). Only of a member that is alone,
+    /// since all others have applied theirs before they joined; else `false`.
+    pub initializing: bool,
     /// Whether this version can keep its logs in a volume; 6.0 cannot.
     pub keeps_logs: bool,
     /// The keys of its configuration, its own among them.
@@ -220,6 +223,15 @@ impl Cluster {
     /// The pool of this name.
     pub fn pool(&self, name: &str) -> Option<&Pool> {
         self.pools.iter().find(|pool| pool.name == name)
+    }
+
+    /// Whether the seed that has made it is still being applied, which makes the pool after the cluster.
+    pub fn is_initializing(&self) -> bool {
+        let mut servers = self
+            .members
+            .iter()
+            .filter_map(|member| member.server.as_ref());
+        servers.any(|server| server.initializing)
     }
 
     /// The custom volumes on a member.

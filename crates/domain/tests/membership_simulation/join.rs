@@ -13,7 +13,7 @@ impl World {
     pub(super) fn join(&mut self, join: &Join) {
         self.mint(&join.name);
         self.send(join, STAGES)
-            .map_err(|why| self.note_failure(&join.name, why))
+            .map_err(|why| self.note_failure(join, why))
             .ok();
     }
 
@@ -29,15 +29,17 @@ impl World {
             }
             _ => {
                 let why = self.send(join, stage).err().unwrap_or("refused");
-                self.note_failure(&join.name, why);
+                self.note_failure(join, why);
             }
         }
     }
 
-    fn note_failure(&mut self, name: &str, why: &str) {
+    fn note_failure(&mut self, join: &Join, why: &str) {
+        let name = &join.name;
         self.trace.push(format!("{name}: {why}"));
-        let history = self.memory.entry(name.to_owned()).or_default();
+        let history = self.memory.entry(name.clone()).or_default();
         history.failed_joins += 1;
+        history.tried = Some(join.server_fingerprint.clone());
         history.last_failure = why.to_owned();
     }
 

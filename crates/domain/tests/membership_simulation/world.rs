@@ -307,6 +307,7 @@ impl World {
             server: Some(MemberServer {
                 version: server.version.clone(),
                 incusos: true,
+                initializing: false,
                 keeps_logs: true,
                 config: config.collect(),
             }),

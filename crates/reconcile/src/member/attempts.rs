@@ -48,7 +48,7 @@ impl Attempts {
     pub(super) fn learn(&mut self, step: &Step, error: Error) -> Result<(), Error> {
         let said = error.told();
         match step {
-            Step::Join(_) => self.join_failed(&error, said),
+            Step::Join(join) => self.join_failed(&join.server_fingerprint, &error, said),
             Step::DeleteVolume { volume, .. } if said.contains("in use") => {
                 self.busy_volumes.insert(volume.clone());
             }
@@ -67,7 +67,7 @@ impl Attempts {
     }
 
     /// HO-JOIN-08: a version that differs is no failed join; it is waited for.
-    fn join_failed(&mut self, error: &Error, said: String) {
+    fn join_failed(&mut self, machine: &str, error: &Error, said: String) {
         if join::failure(&said) == join::Failure::Version {
             self.history.misfit = Some(said);
             return;
@@ -75,6 +75,7 @@ impl Attempts {
         // Where the answer was lost the join may well go on.
         if !error.is_interrupted() {
             self.history.failed_joins += 1;
+            self.history.tried = Some(machine.to_owned());
             self.history.last_failure = said;
         }
     }

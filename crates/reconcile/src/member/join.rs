@@ -39,7 +39,7 @@ async fn pin(cluster: &Cluster, machine: &Client) {
     }
 }
 
-/// Makes a token, and joins the machine with it. The token is in memory only (HO-JOIN-09, HO-JOIN-11).
+/// Looks once more whether the machine is the one that was decided about, makes a token, and joins it with that. The token is in memory only (HO-JOIN-09, HO-JOIN-11).
 pub(super) async fn join(cluster: &Cluster, step: &Join) -> Result<(), Error> {
     let doing = || format!("join {} at {}", step.name, step.address);
     let failed = |cause| Error::MemberStep {
@@ -48,6 +48,8 @@ pub(super) async fn join(cluster: &Cluster, step: &Join) -> Result<(), Error> {
     };
     let pinned = Fingerprint::parse(&step.server_fingerprint).ok();
     let machine = observe::machine(cluster, &step.address, pinned)?;
+    // Whoever has its address now may be another one, for which no token is to be outstanding, not even for a moment.
+    machine.send(server::get()).await.map_err(failed)?;
     let certificate = cluster.client.send(server::get()).await.map_err(failed)?;
     let certificate = certificate.environment.certificate;
     let minted = cluster

@@ -69,6 +69,7 @@ pub(super) async fn all(
     let mut view = view(cluster).await?;
     if let Some(view) = &mut view {
         hosted(&cluster.client, &mut view.seen).await?;
+        initializing(&cluster.client, &mut view.seen).await?;
         attempts.complete(&mut view.seen, &spec.name);
     }
     let observation = Observation {
@@ -145,16 +146,20 @@ async fn open(client: &Client, server: Server) -> Result<Machine, incus::Error> 
     // What it holds is of interest only until it is a member.
     match machine.clustered || busy {
         true => Ok(machine),
-        false => holdings(client, machine).await,
+        false => holdings(client, &server, machine).await,
     }
 }
 
-async fn holdings(client: &Client, machine: Machine) -> Result<Machine, incus::Error> {
+async fn holdings(
+    client: &Client,
+    server: &Server,
+    machine: Machine,
+) -> Result<Machine, incus::Error> {
     let (pools, networks, instances, system) = tokio::try_join!(
         client.send(storage::pools()),
         client.send(network::list("default")),
         client.send(instance::list_everywhere()),
-        system(client),
+        system(client, server),
     )?;
     let names = pools.into_iter().map(|pool| pool.name);
     let names: Vec<String> = names.collect();
@@ -174,15 +179,27 @@ async fn holdings(client: &Client, machine: Machine) -> Result<Machine, incus::E
     })
 }
 
-async fn system(client: &Client) -> Result<System, incus::Error> {
+async fn system(client: &Client, server: &Server) -> Result<System, incus::Error> {
+    let initialized = match initialized(client).await? {
+        None if !is_incusos(server) => return Ok(System::Other),
+        // One that is not listed yet is taken for one that is not ready: what is done to another system it would not bear.
+        initialized => initialized.unwrap_or_default(),
+    };
+    Ok(System::IncusOs { initialized })
+}
+
+/// Whether IncusOS has applied the seed of its Incus to the end; `None` if it has none, or is another system.
+async fn initialized(client: &Client) -> Result<Option<bool>, incus::Error> {
     for name in APPLICATIONS {
         if let Some(application) = client.send(os::application(name)).await? {
-            return Ok(System::IncusOs {
-                initialized: application.initialized,
-            });
+            return Ok(Some(application.initialized));
         }
     }
-    Ok(System::Other)
+    Ok(None)
+}
+
+fn is_incusos(server: &Server) -> bool {
+    server.environment.os_name == "IncusOS"
 }
 
 // The cluster.
@@ -241,6 +258,22 @@ async fn hosted(client: &Client, seen: &mut Seen) -> Result<(), Error> {
     for member in &mut seen.members {
         let here = instances.iter().filter(|one| one.location == member.name);
         member.instances = here.map(|one| one.name.clone()).collect();
+    }
+    Ok(())
+}
+
+/// Whether the seed of a first machine is still being applied. Only changes need it, and only of a member that is alone:
+/// all others have joined after theirs was.
+async fn initializing(client: &Client, seen: &mut Seen) -> Result<(), Error> {
+    if let [
+        Member {
+            server: Some(server),
+            ..
+        },
+    ] = seen.members.as_mut_slice()
+        && server.incusos
+    {
+        server.initializing = initialized(client).await? != Some(true);
     }
     Ok(())
 }
@@ -312,7 +345,8 @@ fn member(listed: &cluster::Member, server: Option<&Server>) -> Member {
         failure_domain: listed.failure_domain.clone(),
         server: server.map(|server| MemberServer {
             version: version(server),
-            incusos: server.environment.os_name == "IncusOS",
+            incusos: is_incusos(server),
+            initializing: false,
             keeps_logs: server.api_extensions.iter().any(|one| one == KEEPS_LOGS),
             config: server.config.clone(),
         }),

@@ -56,6 +56,18 @@ fn a_joiner_waits_for_what_time_brings() {
         ),
         ("no cluster", spec(), alone(|_| {}), "waiting-for-cluster:"),
         (
+            "a cluster whose seed has not made its pool yet",
+            spec(),
+            changed(
+                machine(|server| server.cluster_address = Some("10.0.0.2:8443".to_owned())),
+                |cluster| {
+                    cluster.pools.clear();
+                    at_its_seed(cluster);
+                },
+            ),
+            "waiting-for-cluster:",
+        ),
+        (
             "a member that cannot be asked holds up nobody",
             spec(),
             cluster(|cluster| cluster.members[0].server = None),
@@ -136,6 +148,7 @@ fn a_join_brings_what_the_cluster_asks_for_and_nothing_else() {
 fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up() {
     let failed = |failed_joins| History {
         failed_joins,
+        tried: Some(OWN.to_owned()),
         last_failure: "dataset is not empty".to_owned(),
         misfit: None,
     };
@@ -157,6 +170,16 @@ fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up()
     // What this process has tried itself it also takes away itself.
     let pool = machine(|server| server.pools = set(&["local"]));
     assert!(said_after(&spec(), &pool, &failed(1)).contains("delete pool local"));
+    // But nothing of another machine that has the address meanwhile.
+    let other = machine(|server| {
+        server.fingerprint = "other".to_owned();
+        server.pools = set(&["local"]);
+    });
+    let said = said_after(&spec(), &other, &failed(1));
+    assert!(
+        said.starts_with("refused: the machine is not empty"),
+        "{said}"
+    );
 }
 
 /// HO-JOIN-08: members of a mixed cluster list only what all have, so that a version can look the same and not be.

@@ -149,6 +149,40 @@ fn the_daemons_volumes_are_made_before_anything_points_at_them() {
     ]);
 }
 
+/// HO-CLUS-06, HO-JOIN-07: IncusOS makes its pool after the cluster, and not if anybody else has made one meanwhile.
+#[test]
+fn nothing_is_made_on_a_first_member_that_is_still_applying_its_seed() {
+    let first = || Observation {
+        cluster: Some(cluster_of(&["b"])),
+        ..complete()
+    };
+    let bare = |cluster: &mut Cluster| {
+        take_storage(cluster);
+        at_its_seed(cluster);
+    };
+    let waits = "initializing: the machine is still applying its seed";
+    let lacks: Vec<&str> = std::iter::once("storage pool local")
+        .chain(EVERYTHING)
+        .collect();
+    check(vec![
+        (
+            "without pool",
+            bootstrap(),
+            changed(first(), bare),
+            &lacks,
+            waits,
+        ),
+        (
+            "with everything",
+            bootstrap(),
+            changed(first(), at_its_seed),
+            &[],
+            waits,
+        ),
+        ("done", bootstrap(), first(), &[], "joined"),
+    ]);
+}
+
 /// HO-CLUS-06; hcl.md: without storage nothing is made on plain Linux.
 #[test]
 fn a_pool_is_noted_for_each_member_and_then_made() {

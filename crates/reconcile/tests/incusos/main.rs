@@ -1,0 +1,21 @@
+//! Members on IncusOS, which no lab here has: real passes against servers inside of the test that answer as it does.
+//!
+//! ```text
+//! joining.rs, seeding.rs, repairing.rs   what is shown
+//!   └─> fleet.rs       machines with an https server each, and passes against them
+//!         ├─> listener.rs     TLS and HTTP, nothing of Incus
+//!         ├─> answers.rs, documents.rs   which request is which; whatever is not known fails the test
+//!         └─> world.rs, joins.rs   what the machines and their cluster are, and become
+//! ```
+//!
+//! Plain Incus is shown on real servers, in `acceptance/`.
+
+mod answers;
+mod documents;
+mod fleet;
+mod joining;
+mod joins;
+mod listener;
+mod repairing;
+mod seeding;
+mod world;

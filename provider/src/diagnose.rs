@@ -15,8 +15,8 @@ use tfplugin::{Diagnostic, Diagnostics, Path};
 
 pub(crate) use connection::{identity, notice, remote, two_clusters};
 pub(crate) use member::{
-    left_behind, member, member_nowhere, no_cluster, silent_member, still_missing, two_members,
-    unread_member,
+    incomplete, left_behind, member, member_nowhere, no_cluster, silent_member, still_missing,
+    two_members, unread_member,
 };
 
 /// Every issue of a configuration, each at its attribute.

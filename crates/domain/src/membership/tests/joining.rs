@@ -137,7 +137,7 @@ fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up()
     let failed = |failed_joins| History {
         failed_joins,
         last_failure: "dataset is not empty".to_owned(),
-        misfit: None,
+        ..History::default()
     };
     for (times, expected) in [
         (0, "joining: join b"),

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::enter;
@@ -120,7 +121,7 @@ impl Member {
             .append(true)
             .open(beside("out"))
             .with_context(launching)?;
-        let mut command = enter::command(&self.place, self.incus);
+        let mut command = enter::daemon(&self.place, self.incus);
         let environment = self.environment.lock();
         let environment = environment.unwrap_or_else(PoisonError::into_inner).clone();
         command
@@ -194,6 +195,29 @@ impl Member {
             .env("INCUS_DIR", &self.place.directory)
             .env("INCUS_CONF", self.client_folder());
         Ok(command)
+    }
+
+    /// Runs a program where the daemon would run, also while it does not, and gives it this input.
+    pub fn run(&self, words: &[&str], input: &str) -> Result<String> {
+        let (program, arguments) = words.split_first().context("no command")?;
+        let mut command = enter::program(&self.place, self.incus, program);
+        command
+            .args(arguments)
+            .env("INCUS_CONF", self.client_folder());
+        process::run_with_input(&mut command, input)
+            .with_context(|| format!("running {} on {}", words.join(" "), self.name()))
+    }
+
+    /// Stops the daemon in peace, as its machine's init does.
+    pub fn stop(&self) -> Result<()> {
+        let Some(mut daemon) = self.daemon().take() else {
+            return Ok(());
+        };
+        process::signal(daemon.id(), Signal::TERM);
+        let what = format!("the daemon of {} has stopped", self.name());
+        wait_until(&what, Duration::from_secs(60), || {
+            Ok(daemon.try_wait()?.is_some())
+        })
     }
 
     /// Kills the daemon alone; its containers run on.

@@ -4,12 +4,17 @@
 
 mod dead;
 mod existing;
+mod forced;
+mod guide;
 mod killed;
+mod leader;
 mod nothing;
 mod owners;
 mod parity;
+mod quorum;
 mod refusals;
 mod site;
+mod steps;
 
 use crate::scenario::{Need, Scenario};
 
@@ -99,6 +104,38 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 60,
         run: dead::contacted,
+    },
+    Scenario {
+        name: "changes_outlive_the_leader_of_the_database",
+        proves: "The member that leads the cluster's database dies in the middle of a join, then of a removal, that go through another one, and one more apply ends each, with nothing left over.",
+        group: "joins",
+        needs: &[],
+        seconds: 90,
+        run: leader::dies,
+    },
+    Scenario {
+        name: "a_member_that_was_not_told_is_named_as_a_danger",
+        proves: "A member that was only cut off is removed by force with a warning that it may still act, as it does once it is back; declared again, it is refused as a danger until it is installed anew (HO-CLUS-08, HO-JOIN-20).",
+        group: "joins",
+        needs: &[],
+        seconds: 50,
+        run: forced::not_told,
+    },
+    Scenario {
+        name: "lost_quorum_is_recovered_as_the_guide_says",
+        proves: "With two of three members dead for good a plan ends with an error in bounded time; the commands of the guide, taken from its text, bring the third back, the dead are removed by force, and a new machine joins, with both releases of Incus.",
+        group: "joins",
+        needs: &[Need::Incus7],
+        seconds: 90,
+        run: quorum::recovered,
+    },
+    Scenario {
+        name: "a_fleet_in_two_steps_survives_being_stopped",
+        proves: "As the guide says, an apply without the members ends while no machine is up, and the next one makes the cluster; stopped in the middle of a join it says how far it came, and one more apply ends it.",
+        group: "joins",
+        needs: &[],
+        seconds: 35,
+        run: steps::two_and_stopped,
     },
     Scenario {
         name: "what_a_member_lacks_is_shown_and_repaired",

@@ -161,6 +161,20 @@ impl Error {
         }
     }
 
+    /// The certificate of a server that answers, is in a cluster, and cannot reach that cluster's database, if that is
+    /// all that is wrong.
+    pub fn stranded(&self) -> Option<Fingerprint> {
+        match self {
+            Self::Unreachable { attempts, .. } => attempts.iter().find_map(|attempt| {
+                let TransportError::NoDatabase { server, .. } = &attempt.cause else {
+                    return None;
+                };
+                Some(**server)
+            }),
+            _ => None,
+        }
+    }
+
     /// Whether some server answers, and none of those that do is in a cluster.
     pub fn is_no_cluster(&self) -> bool {
         let alone = |attempt: &Attempt| matches!(attempt.cause, TransportError::NotClustered);

@@ -103,6 +103,7 @@ pub async fn pass(
     let cluster = &cluster.of_members();
     attempts.begin();
     let looked = observe::all(cluster, spec, attempts).await?;
+    attempts.saw(spec, &looked.0);
     let decision = decided(cluster, spec, publication, attempts, &looked).await?;
     if !matches!(decision, Decision::Do(_)) {
         return passed(spec, decision, looked.1, changes);

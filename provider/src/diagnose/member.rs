@@ -115,6 +115,18 @@ pub(crate) fn member_nowhere(name: &str) -> Diagnostic {
     )
 }
 
+/// A machine became a member, and its creation came no further: nothing else would say so before the next plan.
+pub(crate) fn incomplete(name: &str, missing: &[String]) -> Option<Diagnostic> {
+    (!missing.is_empty()).then(|| {
+        Diagnostic::warning(format!("Member {name} has joined, and is not complete yet")).detail(
+            format!(
+                "It still lacks: {}. What was reached is kept. Apply again to go on from there.",
+                missing.join(", ")
+            ),
+        )
+    })
+}
+
 /// Everything that could be done was done, and it was not enough.
 pub(crate) fn still_missing(name: &str, missing: &[String]) -> Diagnostic {
     Diagnostic::error(format!("Member {name} is not as declared")).detail(format!(

@@ -50,7 +50,8 @@ resource "homelab_cluster_member" "node" {
 "#;
 
 /// As a program from nothing has them.
-const FROM_PLAN: &str = "[for n in homelab_instance.node : \"https://${n.address}:8443\"]";
+pub(super) const FROM_PLAN: &str =
+    "[for n in homelab_instance.node : \"https://${n.address}:8443\"]";
 
 /// What a program needs from which machines are taken out: with the ones above OpenTofu finds a cycle at times, since a
 /// member that leaves needs its provider, which would wait for the network, which waits for the member.
@@ -58,7 +59,7 @@ const FROM_PINS: &str = "[for m in local.machines : \"https://${m.pin}:8443\"]";
 
 impl Site {
     /// Declares these machines as a fleet, the first one as its beginning.
-    fn declare_fleet(&self, endpoints: &str, names: &[&str]) -> Result<()> {
+    pub(super) fn declare_fleet(&self, endpoints: &str, names: &[&str]) -> Result<()> {
         let mut machines = String::new();
         for name in names {
             let role = if *name == "m1" { "bootstrap" } else { "join" };

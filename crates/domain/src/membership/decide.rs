@@ -8,6 +8,8 @@
 //! Before: `reconcile` observes. After: it performs the one step and observes again. Not here: the way out
 //! (`removal.rs`).
 
+use core::time::Duration;
+
 use super::answer::{Decision, Refusal, Waiting};
 use super::join;
 use super::leftover::outstanding_token;
@@ -27,10 +29,16 @@ pub struct History {
     pub last_failure: String,
     /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
     pub misfit: Option<String>,
+    /// For how long the machine has been in the cluster by its certificate alone: not listed, and without its database.
+    pub outside_for: Duration,
 }
 
 /// So many joins may fail before nothing more is tried: each one costs a token, and leaves something to clean up.
 pub const MOST_FAILED_JOINS: u32 = 3;
+
+/// A machine that joins shows the cluster's certificate some moments before the cluster lists it; one that has been
+/// forgotten shows it for good. A join takes a second or two, on a slow machine some more.
+const LONGEST_MOMENT: Duration = Duration::from_secs(30);
 
 /// Chooses the next step of one member.
 ///
@@ -58,7 +66,7 @@ pub fn decide(spec: &MemberSpec, observation: &Observation, history: &History) -
         Some(member) => listed(spec, cluster, member, candidate),
         None if spec.role == Role::Bootstrap => match candidate.fingerprint() {
             Some(seen) if seen == cluster.fingerprint => {
-                join::clustered_but_unlisted(cluster, candidate)
+                clustered_but_unlisted(cluster, candidate, history)
             }
             _ => Decision::Refuse(Refusal::SecondBootstrap),
         },
@@ -105,7 +113,7 @@ pub(super) fn open<'a>(
 ) -> Result<&'a Server, Decision> {
     if let (Some(pinned), Some(seen)) = (&spec.server_fingerprint, candidate.fingerprint())
         && pinned != seen
-        && !matches!(candidate, Candidate::Open(server) if server.clustered)
+        && !is_clustered(candidate)
     {
         return Err(Decision::Refuse(Refusal::Fingerprint {
             seen: seen.to_owned(),
@@ -113,9 +121,39 @@ pub(super) fn open<'a>(
         }));
     }
     match candidate {
-        Candidate::Silent(why) => Err(Decision::Wait(Waiting::Host(why.clone()))),
+        Candidate::Silent(why) | Candidate::Stranded { why, .. } => {
+            Err(Decision::Wait(Waiting::Host(why.clone())))
+        }
         Candidate::Untrusting { .. } => Err(Decision::Wait(Waiting::Trust)),
         Candidate::Open(server) => Ok(server),
+    }
+}
+
+/// Its certificate is the cluster's then, and not the one that a pin is for.
+fn is_clustered(candidate: &Candidate) -> bool {
+    match candidate {
+        Candidate::Open(server) => server.clustered,
+        Candidate::Stranded { .. } => true,
+        Candidate::Silent(_) | Candidate::Untrusting { .. } => false,
+    }
+}
+
+/// It shows the cluster's certificate: it is another member, or was removed and never told.
+pub(super) fn clustered_but_unlisted(
+    cluster: &Cluster,
+    candidate: &Candidate,
+    history: &History,
+) -> Decision {
+    match candidate {
+        Candidate::Open(server) if cluster.member(&server.name).is_some() => {
+            Decision::Refuse(Refusal::OtherMember {
+                seen: server.name.clone(),
+            })
+        }
+        Candidate::Stranded { .. } if history.outside_for < LONGEST_MOMENT => {
+            Decision::Wait(Waiting::Joining)
+        }
+        _ => Decision::Refuse(Refusal::RemovedAlive),
     }
 }
 

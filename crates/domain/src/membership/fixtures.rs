@@ -262,6 +262,13 @@ pub(super) fn silent() -> Candidate {
     Candidate::Silent("no route to host".to_owned())
 }
 
+pub(super) fn stranded(fingerprint: &str) -> Candidate {
+    Candidate::Stranded {
+        fingerprint: fingerprint.to_owned(),
+        why: "no database".to_owned(),
+    }
+}
+
 pub(super) fn untrusting(fingerprint: &str) -> Candidate {
     Candidate::Untrusting {
         fingerprint: fingerprint.to_owned(),

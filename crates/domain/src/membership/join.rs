@@ -3,7 +3,7 @@
 //! Before: `decide.rs` has found that the cluster does not list it. After: it is listed, and repaired there.
 
 use super::answer::{Decision, Refusal, Waiting};
-use super::decide::{History, MOST_FAILED_JOINS, open};
+use super::decide::{History, MOST_FAILED_JOINS, clustered_but_unlisted, open};
 use super::leftover::{leftover, outstanding_token};
 use super::observation::{
     Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind,
@@ -22,7 +22,7 @@ pub(super) fn decide(
         return Decision::Do(step);
     }
     if candidate.fingerprint() == Some(&cluster.fingerprint) {
-        return clustered_but_unlisted(cluster, candidate);
+        return clustered_but_unlisted(cluster, candidate, history);
     }
     let server = match open(spec, candidate) {
         Ok(server) => server,
@@ -45,18 +45,6 @@ pub(super) fn decide(
         });
     }
     Decision::Do(Step::Join(Box::new(join(spec, cluster, server))))
-}
-
-/// It shows the cluster's certificate: it is another member, or was removed and never told.
-pub(super) fn clustered_but_unlisted(cluster: &Cluster, candidate: &Candidate) -> Decision {
-    match candidate {
-        Candidate::Open(server) if cluster.member(&server.name).is_some() => {
-            Decision::Refuse(Refusal::OtherMember {
-                seen: server.name.clone(),
-            })
-        }
-        _ => Decision::Refuse(Refusal::RemovedAlive),
-    }
 }
 
 /// Why it does not join, now or ever.

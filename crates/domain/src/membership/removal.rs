@@ -59,13 +59,15 @@ fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal
     let is_another =
         matches!(candidate, Candidate::Open(server) if cluster.member(&server.name).is_some());
     let name = || spec.name.clone();
-    let is_silent = matches!(candidate, Candidate::Silent(_));
-    let warning = match lives && !is_another {
-        true => Some(Warning::Alive { name: name() }),
-        false if is_silent && cluster.forced_out.contains(&spec.name) => {
-            Some(Warning::Untold { name: name() })
+    let forced_out = cluster.forced_out.contains(&spec.name);
+    let warning = match candidate {
+        Candidate::Silent(_) if forced_out => Some(Warning::Untold { name: name() }),
+        // One that was told has lost the database, too, until it has made an end of it.
+        Candidate::Stranded { .. } if lives && forced_out => Some(Warning::Alive { name: name() }),
+        Candidate::Open(_) | Candidate::Untrusting { .. } if lives && !is_another => {
+            Some(Warning::Alive { name: name() })
         }
-        false => None,
+        _ => None,
     };
     Removal::Gone {
         warnings: warning.into_iter().collect(),

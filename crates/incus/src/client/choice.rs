@@ -138,7 +138,11 @@ impl Client {
         };
         self.trusted.judge(fingerprint).map_err(Box::new)?;
         if server.environment.server_clustered {
-            self.ask(link, cluster::member_names()).await?;
+            let asked = self.ask(link, cluster::member_names()).await;
+            asked.map_err(|cause| TransportError::NoDatabase {
+                server: Box::new(fingerprint),
+                cause: Box::new(cause),
+            })?;
         } else {
             self.ask(link, instance::names("default")).await?;
         }

@@ -58,6 +58,16 @@ pub enum TransportError {
         /// The server's words.
         message: String,
     },
+    /// The server is in a cluster and cannot look into the cluster's database: too few of those that vote are there, or
+    /// the others do not count it among them any more.
+    #[error("the server cannot reach the database of its cluster")]
+    NoDatabase {
+        /// The certificate of the cluster.
+        server: Box<Fingerprint>,
+        /// What happened when it was asked for something from there.
+        #[source]
+        cause: Box<TransportError>,
+    },
     /// The server answers, but not to us.
     #[error("the server does not trust this client, {}", Shown(shown))]
     Untrusted {

@@ -55,6 +55,25 @@ async fn an_endpoint_is_judged_by_its_database_and_not_by_what_it_says_of_itself
 }
 
 #[tokio::test]
+async fn a_server_that_has_lost_its_clusters_database_still_says_whose_it_is() {
+    let without_database = Server::start(C1, |line| match line {
+        "GET /1.0/cluster/members" => error(500, "context deadline exceeded"),
+        _ => profiles(line),
+    });
+    let lost = client(&[&without_database.endpoint]).send(profile::names("p"));
+    let error = lost.await.expect_err("nobody can answer");
+    let cluster = error.stranded().map(|fingerprint| fingerprint.to_string());
+    assert_eq!(cluster.as_deref(), Some(C1));
+    let told = error.to_string();
+    assert!(
+        told.contains("cannot reach the database of its cluster") && told.contains("deadline"),
+        "{told}"
+    );
+    let nowhere = client(&[&nobody()]).send(profile::names("p")).await;
+    assert_eq!(nowhere.expect_err("nobody is there").stranded(), None);
+}
+
+#[tokio::test]
 async fn a_server_without_cluster_is_judged_by_its_instances() {
     let single = Server::start(C1, |line| match line {
         "GET /1.0" => sync(

@@ -4,9 +4,11 @@
 //! once, and the next decision has to know. Nor does anything show that a member was not told when it was removed.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use domain::membership::decide::History;
-use domain::membership::observation::Cluster as Seen;
+use domain::membership::observation::{Candidate, Cluster as Seen, Observation};
+use domain::membership::spec::MemberSpec;
 use domain::membership::step::Step;
 use incus::cluster::join;
 use incus::cluster::member::still_has;
@@ -20,12 +22,24 @@ pub struct Attempts {
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
     forced_out: BTreeSet<String>,
+    outside_since: Option<Instant>,
 }
 
 impl Attempts {
     /// A new pass: what may be the same as before may also have changed.
     pub(super) fn begin(&mut self) {
         self.history.misfit = None;
+    }
+
+    /// Notes for how long the machine has been in the cluster by its certificate alone.
+    pub(super) fn saw(&mut self, spec: &MemberSpec, observation: &Observation) {
+        let is_listed = |seen: &Seen| seen.member(&spec.name).is_some();
+        let is_outside = matches!(observation.candidate, Candidate::Stranded { .. })
+            && !observation.cluster.as_ref().is_some_and(is_listed);
+        let now = Instant::now();
+        self.outside_since = is_outside.then(|| self.outside_since.unwrap_or(now));
+        let since = self.outside_since.unwrap_or(now);
+        self.history.outside_for = now.duration_since(since);
     }
 
     /// Adds what no list shows.

@@ -104,11 +104,15 @@ async fn candidate(cluster: &Cluster, address: &Address) -> Result<Candidate, Er
     // A client of its own each time: the certificate changes with the join.
     let client = machine(cluster, address, None)?;
     match client.send(server::get()).await {
-        Err(error) => Ok(match error.untrusting() {
-            Some(fingerprint) => Candidate::Untrusting {
+        Err(error) => Ok(match (error.untrusting(), error.stranded()) {
+            (Some(fingerprint), _) => Candidate::Untrusting {
                 fingerprint: fingerprint.to_string(),
             },
-            None => Candidate::Silent(error.to_string()),
+            (None, Some(fingerprint)) => Candidate::Stranded {
+                fingerprint: fingerprint.to_string(),
+                why: error.to_string(),
+            },
+            (None, None) => Candidate::Silent(error.to_string()),
         }),
         Ok(server) => match open(&client, server).await {
             Ok(machine) => Ok(Candidate::Open(Box::new(machine))),

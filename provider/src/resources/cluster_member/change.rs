@@ -108,8 +108,11 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
     };
     let mut state = request.planned;
     state.set_attr("owner", owner);
+    let incomplete = diagnose::incomplete(&spec.name, &missing);
     state.set_attr("missing", state::list(missing));
-    finished(state, &spec, &view)
+    let mut applied = finished(state, &spec, &view);
+    applied.diagnostics.extend(incomplete);
+    applied
 }
 
 /// Makes a member as it is declared. With an error the state keeps the old values, so the next plan is not empty.

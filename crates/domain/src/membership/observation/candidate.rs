@@ -16,6 +16,14 @@ pub enum Candidate {
         /// SHA-256 of the certificate that it shows.
         fingerprint: String,
     },
+    /// It is in a cluster, and cannot look into that cluster's database: it joins just now, the others have forgotten it,
+    /// or too few of them are there.
+    Stranded {
+        /// SHA-256 of the certificate that it shows.
+        fingerprint: String,
+        /// What it answers.
+        why: String,
+    },
     /// It lets us in.
     Open(Box<Server>),
 }
@@ -25,7 +33,9 @@ impl Candidate {
     pub fn fingerprint(&self) -> Option<&str> {
         match self {
             Candidate::Silent(_) => None,
-            Candidate::Untrusting { fingerprint } => Some(fingerprint),
+            Candidate::Untrusting { fingerprint } | Candidate::Stranded { fingerprint, .. } => {
+                Some(fingerprint)
+            }
             Candidate::Open(server) => Some(&server.fingerprint),
         }
     }

@@ -150,7 +150,7 @@ fn joining_is_given_up_after_it_has_failed_often_and_never_before_the_clean_up()
         failed_joins,
         tried: Some(OWN.to_owned()),
         last_failure: "dataset is not empty".to_owned(),
-        misfit: None,
+        ..History::default()
     };
     for (times, expected) in [
         (0, "joining: join b"),

@@ -139,6 +139,18 @@ fn a_listed_member_must_be_the_machine_at_the_declared_address() {
             "joined",
         ),
         (
+            "it cannot reach the database at the moment",
+            spec(),
+            meets(stranded(CLUSTER)),
+            "joined",
+        ),
+        (
+            "it is in another cluster",
+            spec(),
+            meets(stranded("c2")),
+            "suspect: the cluster has a member of this name",
+        ),
+        (
             "an unjoined machine",
             spec(),
             meets(open(fresh())),

@@ -1,5 +1,8 @@
 //! Machines that do not join: they would lose something, or are not the ones that are meant.
 
+use core::time::Duration;
+
+use crate::membership::decide::History;
 use crate::membership::fixtures::*;
 use crate::membership::observation::*;
 
@@ -102,6 +105,18 @@ fn a_machine_that_would_lose_something_or_is_another_one_is_refused() {
             "refused: the machine shows this cluster's certificate, and the cluster does not list it",
         ),
         (
+            "about to join, or removed by force a moment ago",
+            spec(),
+            seen(stranded(CLUSTER)),
+            "joining: the machine is about to make or join a cluster",
+        ),
+        (
+            "in a cluster of its own that has no majority",
+            pinned("ff"),
+            seen(stranded("c2")),
+            "waiting-for-host: the machine does not answer: no database",
+        ),
+        (
             "the other member",
             spec(),
             seen(open(Server {
@@ -126,4 +141,23 @@ fn a_machine_that_would_lose_something_or_is_another_one_is_refused() {
             "joining:",
         ),
     ]);
+}
+
+/// HO-JOIN-20: a member that was removed by force while it was cut off has no database any more, and yet acts.
+#[test]
+fn a_machine_that_stays_in_the_cluster_by_its_certificate_alone_is_refused() {
+    let after = |seconds| History {
+        outside_for: Duration::from_secs(seconds),
+        ..History::default()
+    };
+    for spec in [spec(), bootstrap()] {
+        for (seconds, expected) in [
+            (0, "joining: the machine is about to"),
+            (29, "joining: the machine is about to"),
+            (30, "refused: the machine shows this cluster's certificate"),
+        ] {
+            let said = said_after(&spec, &seen(stranded(CLUSTER)), &after(seconds));
+            assert!(said.starts_with(expected), "{seconds} s: {said}");
+        }
+    }
 }

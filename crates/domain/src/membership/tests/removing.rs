@@ -416,7 +416,15 @@ fn what_is_left_of_a_removed_member_is_taken_away_and_said() {
             FORCE,
             "goneb was removed by force and still runs",
         ),
+        (
+            "it was forced out, and lives without the database",
+            forced_out(stranded(CLUSTER)),
+            FORCE,
+            "goneb was removed by force and still runs",
+        ),
     ]);
+    let told = said(&spec(), &without_b(stranded(CLUSTER)), NOTHING);
+    assert_eq!(told, "gone", "it was told, and is about to go");
     let anew = said(&spec(), &forced_out(open(fresh())), FORCE);
     assert_eq!(anew, "gone", "it was installed anew");
     let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));

@@ -1,9 +1,9 @@
 //! HTTP/1.1 as bytes: heads, and bodies that end where their framing says. Below the observer and the proxy.
 //!
 //! A body is relayed exactly as it came, so the proxy changes nothing that it passes on. No URLs, no JSON and no
-//! connections here.
+//! connections here: who asks brings its own.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The longest head that is accepted; Incus sends well under one kilobyte.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -121,6 +121,32 @@ impl Head {
             .and_then(|value| value.parse().ok())
             .map(Body::Length)
     }
+}
+
+/// Asks once over a connection, which ends with the answer, and returns the answer's head and content.
+pub fn ask(
+    mut connection: impl Read + Write,
+    (method, target): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> io::Result<(Head, Vec<u8>)> {
+    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    connection.write_all(head.as_bytes())?;
+    connection.write_all(body)?;
+    let mut answer = BufReader::new(connection);
+    let head = Head::read(&mut answer)?.ok_or_else(|| malformed("no answer came"))?;
+    let mut content = Vec::new();
+    relay(
+        head.response_body(method),
+        &mut answer,
+        &mut io::sink(),
+        &mut content,
+    )?;
+    Ok((head, content))
 }
 
 /// Copies one body: its bytes as they came go to `raw`, as soon as they come, and its content to `content`.

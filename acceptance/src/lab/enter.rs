@@ -1,7 +1,8 @@
 //! How a daemon gets the namespaces and the root file system that it runs in: a shell script before its program.
 //!
-//! `member.rs` starts the command that is made here. Everything is mounted in a mount namespace of the daemon's own, so
-//! that no mount outlives it, and the network namespace is entered while the machine's `/run` is still in sight.
+//! `member.rs` and `registry.rs` start the commands that are made here. Everything is mounted in a mount namespace of the
+//! daemon's own, so that no mount outlives it, and the network namespace is entered while the machine's `/run` is still in
+//! sight.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::process::Command;
 use super::record::Place;
 use super::version::{INCUSD, Incus};
 
-/// The daemon sees the member's network cards in `/sys` and still the machine's control groups below it. The arguments
+/// The daemon sees the place's network cards in `/sys` and still the machine's control groups below it. The arguments
 /// are the namespace, an empty folder, and what [`INSIDE`] takes.
 const OUTSIDE: &str = r#"
 mount --make-rprivate /
@@ -22,41 +23,50 @@ exec nsenter --net="/run/netns/$namespace" sh -ec "$INSIDE" sh "$@"
 
 /// Given a tree, the daemon gets it as its root, and the lab's folder in it at the place where it also is outside. What it
 /// writes elsewhere stays in memory: members and labs share the tree. A new root it must be, because in a mere chroot the
-/// kernel refuses the user namespaces of containers. The arguments are the folder, the daemon, its log, the tree or
-/// nothing, and the lab's folder.
+/// kernel refuses the user namespaces of containers. The arguments are the folder, the tree or nothing, the lab's folder,
+/// and the daemon with its own.
 const INSIDE: &str = r#"
 unset INSIDE
 mount -t sysfs sysfs /sys
 mount --move "$1" /sys/fs/cgroup
-if [ -n "$4" ]; then
+if [ -n "$2" ]; then
     mount -t tmpfs tmpfs "$1"
     mkdir "$1/upper" "$1/work" "$1/root"
-    mount -t overlay -o "lowerdir=$4,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
+    mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
     for shared in dev proc sys; do
         mount --rbind "/$shared" "$1/root/$shared"
     done
-    mkdir -p "$1/root$5"
-    mount --bind "$5" "$1/root$5"
+    mkdir -p "$1/root$3"
+    mount --bind "$3" "$1/root$3"
     cd "$1/root"
     pivot_root . mnt/old
     cd /
     umount -l /mnt/old
 fi
-exec "$2" --group incus-admin --logfile "$3"
+shift 3
+exec "$@"
 "#;
 
 /// The command that becomes the daemon of a member.
 pub(super) fn command(place: &Place, incus: Incus) -> Command {
-    let beside = |suffix: &str| place.directory.with_extension(suffix);
+    let mut command = enter(place, incus.tree());
+    command
+        .args([INCUSD, "--group", "incus-admin", "--logfile"])
+        .arg(place.directory.with_extension("log"))
+        .env("INCUS_DIR", &place.directory)
+        .env("INCUS_SECURITY_APPARMOR", "false")
+        .env("INCUS_SKIP_INSTANCE_TYPES", "true");
+    command
+}
+
+/// The command that becomes whatever program is appended to it, in a place and in this tree or the machine's own.
+pub(super) fn enter(place: &Place, tree: Option<PathBuf>) -> Command {
     let lab = place.directory.parent().unwrap_or(Path::new("/"));
     let mut command = Command::new("unshare");
     command
         .args(["-m", "sh", "-ec", OUTSIDE, "sh", &place.namespace])
-        .args([beside("mounts"), PathBuf::from(INCUSD), beside("log")])
-        .args([&*incus.tree().unwrap_or_default(), lab])
-        .env("INSIDE", INSIDE)
-        .env("INCUS_DIR", &place.directory)
-        .env("INCUS_SECURITY_APPARMOR", "false")
-        .env("INCUS_SKIP_INSTANCE_TYPES", "true");
+        .arg(place.directory.with_extension("mounts"))
+        .args([&*tree.unwrap_or_default(), lab])
+        .env("INSIDE", INSIDE);
     command
 }

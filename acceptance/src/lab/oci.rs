@@ -51,24 +51,24 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Builds the image of one version below a folder. Its workload prints `app` and the version, and then serves as the
-    /// others do.
-    pub(super) fn build(folder: &Path, version: &str) -> Result<Image> {
+    /// Builds an image below a folder. Its workload prints a line, which is in the configuration, and then serves the
+    /// version, which is in the layer.
+    pub(super) fn build(folder: &Path, version: &str, line: &str) -> Result<Image> {
         let root = folder.join(version);
         let archive = folder.join(format!("{version}.tar"));
         super::remove_folder(&root)?;
         image::lay_out(&root, version, image::INIT)?;
         image::pack(&root, &["."], &archive)?;
         let layer = fs::read(&archive).with_context(|| format!("reading {}", archive.display()))?;
-        Image::of(Blob::new(layer), version)
+        Image::of(Blob::new(layer), line)
     }
 
-    fn of(layer: Blob, version: &str) -> Result<Image> {
-        let told = format!("echo app {version} && exec /sbin/init");
+    fn of(layer: Blob, line: &str) -> Result<Image> {
+        let start = ["/bin/sh", "-c", "echo \"$0\" && exec /sbin/init", line];
         let config = json!({
             "architecture": architecture()?,
             "os": "linux",
-            "config": { "Entrypoint": ["/bin/sh", "-c", told], "Env": ["PATH=/sbin:/bin"] },
+            "config": { "Entrypoint": start, "Env": ["PATH=/sbin:/bin"] },
             "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
         });
         let config = Blob::new(config.to_string().into_bytes());
@@ -98,28 +98,29 @@ fn architecture() -> Result<&'static str> {
 mod tests {
     use super::*;
 
+    fn image(layer: &str, line: &str) -> Image {
+        Image::of(Blob::new(layer.into()), line).expect("an image")
+    }
+
     #[test]
     fn an_image_names_its_parts_by_their_digests() {
-        let layer = Blob::new(b"abc".to_vec());
+        let image = image("abc", "hello");
+        let [layer, config] = &image.parts;
         let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(layer.digest, abc);
-        let image = Image::of(layer, "v1").expect("an image");
-        let [layer, config] = &image.parts;
         let read = |blob: &Blob| -> Value { serde_json::from_slice(&blob.content).expect("JSON") };
         let manifest = read(&image.manifest);
-        assert_eq!(manifest["layers"][0]["digest"], layer.digest);
+        assert_eq!(manifest["layers"][0]["digest"], abc);
         assert_eq!(manifest["layers"][0]["size"], 3);
         assert_eq!(manifest["config"]["digest"], config.digest);
         assert_eq!(read(config)["rootfs"]["diff_ids"], json!([abc]));
     }
 
     #[test]
-    fn each_version_has_a_digest_of_its_own() {
-        let digest = |version| {
-            let image = Image::of(Blob::new(b"abc".to_vec()), version);
-            image.expect("an image").manifest.digest
-        };
-        assert_eq!(digest("v1"), digest("v1"));
-        assert_ne!(digest("v1"), digest("v2"));
+    fn a_change_of_layer_or_line_is_another_digest() {
+        let digest = |layer, line| image(layer, line).manifest.digest;
+        assert_eq!(digest("abc", "hello"), digest("abc", "hello"));
+        assert_ne!(digest("abc", "hello"), digest("xyz", "hello"));
+        assert_ne!(digest("abc", "hello"), digest("abc", "goodbye"));
     }
 }

@@ -125,11 +125,12 @@ impl Registry {
         Ok(())
     }
 
-    /// Pushes the image of a version, such as `v1`, and lets this tag name it from now on. Returns its digest.
-    pub fn push(&self, repository: &str, tag: &str, version: &str) -> Result<String> {
+    /// Pushes the image of a version, such as `v1`, whose workload prints this line first, and lets the tag name it from now
+    /// on. Returns its digest.
+    pub fn push(&self, repository: &str, tag: &str, version: &str, line: &str) -> Result<String> {
         let pushing = || format!("pushing {repository}:{tag}");
         let folder = self.place.directory.join("images");
-        let image = Image::build(&folder, version).with_context(pushing)?;
+        let image = Image::build(&folder, version, line).with_context(pushing)?;
         let uploads = format!("/v2/{repository}/blobs/uploads/");
         for part in &image.parts {
             let (begun, _) = self.ask(("POST", &uploads), &[], &[], 202)?;

@@ -1,10 +1,10 @@
-//! The lab's registry of OCI images: an instance is what its tag named, and who cannot use it says so.
+//! The lab's registry of OCI images: an instance is what its digest or its tag named, and who cannot use it says so.
 //!
 //! The same group as `lab.rs`. What the product makes of such images is judged elsewhere with the same registry.
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::lab::{Incus, Lab, POOL, Registry};
@@ -14,13 +14,23 @@ use crate::scenario::{Context, Need, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
-        name: "an_instance_runs_what_the_tag_of_its_oci_image_named",
-        proves: "With Incus 7.0 an instance of an OCI image runs and prints its version; after its tag was moved a new one runs \
-                 the new version, and the registry tells the digest of either; while the registry is down none is made.",
+        name: "an_instance_runs_what_its_oci_image_was_when_it_was_made",
+        proves: "With Incus 7.0 an instance of an OCI image runs and prints its version. After its tag was moved a new one runs \
+                 the new version if it names the digest, which the registry tells; by the tag it does so only when Incus keeps \
+                 no image under it, and while the registry is down none is made.",
         group: "lab",
         needs: &[Need::Incus7, Need::Registry],
         seconds: 20,
-        run: follows_the_tag,
+        run: moved_tag,
+    },
+    Scenario {
+        name: "oci_images_with_the_same_layers_are_one_to_incus",
+        proves: "Incus 7.0 knows an OCI image by its layers alone: of two that differ in their configuration, each with a digest \
+                 of its own, the one that it has is taken for both, until it is deleted.",
+        group: "lab",
+        needs: &[Need::Incus7, Need::Registry],
+        seconds: 6,
+        run: same_layers,
     },
     Scenario {
         name: "the_older_incus_has_no_oci_images",
@@ -33,42 +43,63 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 const REPOSITORY: &str = "app";
-const TAG: &str = "stable";
+const TAG: &str = "app:stable";
 
-fn follows_the_tag(_: &Context) -> Result<()> {
+/// Far more than a shell needs to print a line.
+const LONGEST_START: Duration = Duration::from_secs(10);
+
+fn moved_tag(_: &Context) -> Result<()> {
     let lab = Lab::up_with("oci", 1, Incus::V7)?;
     let mut registry = lab.registry()?;
     let observer = lab.observer();
-    let mut digests = Vec::new();
-    for (name, version) in [("before", "v1"), ("after", "v2")] {
-        let pushed = registry.push(REPOSITORY, TAG, version)?;
-        let named = registry.digest(REPOSITORY, TAG)?;
-        ensure!(
-            pushed == named,
-            "{version} is {pushed}, {TAG} names {named}"
-        );
-        create(&observer, &registry, name)?;
-        expect_version(&observer, name, version)?;
-        digests.push(pushed);
-    }
-    ensure!(digests[0] != digests[1], "both versions are {}", digests[0]);
-    // The older one runs on, and its image is still there under its digest.
-    expect_version(&observer, "before", "v1")?;
-    for digest in &digests {
-        let manifest = registry.manifest(REPOSITORY, digest)?;
-        let known = registry.digest(REPOSITORY, digest)?;
-        ensure!(
-            known == *digest && manifest["layers"].is_array(),
-            "{known}: {manifest}"
-        );
-    }
+    let older = push(&registry, "v1", "app v1")?;
+    create(&observer, &registry, "first", TAG)?;
+    expect(&observer, "first", "v1", "app v1")?;
+
+    let newer = push(&registry, "v2", "app v2")?;
+    ensure!(older != newer, "both versions are {older}");
+    // What a tag named once is kept for hours, which is why a digest is the only name to rely on.
+    create(&observer, &registry, "kept", TAG)?;
+    expect(&observer, "kept", "v1", "app v1")?;
+    create(&observer, &registry, "exact", &by_digest(&newer))?;
+    expect(&observer, "exact", "v2", "app v2")?;
+    let looks_up = json!({ "config": { "images.auto_update_interval": "0" } });
+    observer.request("PATCH", "/1.0", Some(&looks_up))?;
+    create(&observer, &registry, "moved", TAG)?;
+    expect(&observer, "moved", "v2", "app v2")?;
+    expect_serving(&observer, "first", "v1")?;
+    ensure!(registry.digest(REPOSITORY, &older)? == older);
 
     registry.stop()?;
-    let made = create(&observer, &registry, "never");
+    let made = create(&observer, &registry, "never", TAG);
     ensure!(made.is_err(), "made without a registry: {made:?}");
+    eprintln!("{made:?}");
     registry.start()?;
-    create(&observer, &registry, "again")?;
-    expect_version(&observer, "again", "v2")?;
+    create(&observer, &registry, "again", TAG)?;
+    expect(&observer, "again", "v2", "app v2")?;
+    drop(registry);
+    lab.down()
+}
+
+fn same_layers(_: &Context) -> Result<()> {
+    let lab = Lab::up_with("oci-layers", 1, Incus::V7)?;
+    let registry = lab.registry()?;
+    let observer = lab.observer();
+    let older = push(&registry, "v1", "as it was")?;
+    let newer = push(&registry, "v1", "as it is now")?;
+    ensure!(older != newer, "both are {older}");
+    create(&observer, &registry, "older", &by_digest(&older))?;
+    expect(&observer, "older", "v1", "as it was")?;
+    let kept = fingerprint(&observer, "older")?;
+    // Not even the digest helps: it leads to a fingerprint, under which there is an image already.
+    create(&observer, &registry, "mistaken", &by_digest(&newer))?;
+    expect(&observer, "mistaken", "v1", "as it was")?;
+    ensure!(fingerprint(&observer, "mistaken")? == kept);
+
+    observer.finish("DELETE", &format!("/1.0/images/{kept}"), None)?;
+    create(&observer, &registry, "right", &by_digest(&newer))?;
+    expect(&observer, "right", "v1", "as it is now")?;
+    ensure!(fingerprint(&observer, "right")? == kept);
     drop(registry);
     lab.down()
 }
@@ -76,50 +107,74 @@ fn follows_the_tag(_: &Context) -> Result<()> {
 fn refused(_: &Context) -> Result<()> {
     let lab = Lab::up_with("oci-older", 1, Incus::V6)?;
     let registry = lab.registry()?;
-    registry.push(REPOSITORY, TAG, "v1")?;
+    push(&registry, "v1", "app v1")?;
     let observer = lab.observer();
-    let Err(error) = create(&observer, &registry, "never") else {
-        anyhow::bail!("it was made");
+    let Err(error) = create(&observer, &registry, "never", TAG) else {
+        bail!("it was made");
     };
     let told = format!("{error:#}");
-    ensure!(told.contains("protocol"), "{told}");
-    ensure!(
-        observer.instances("default")?.is_empty(),
-        "something was made"
-    );
+    ensure!(told.contains("Unsupported protocol: oci"), "{told}");
+    let instances = observer.instances("default")?;
+    ensure!(instances.is_empty(), "made in spite of it: {instances:?}");
     drop(registry);
     lab.down()
 }
 
+/// Pushes a version under the tag and returns its digest: the one that HEAD and GET tell.
+fn push(registry: &Registry, version: &str, line: &str) -> Result<String> {
+    let (repository, tag) = TAG.split_once(':').unwrap_or((TAG, "latest"));
+    let pushed = registry.push(repository, tag, version, line)?;
+    let named = registry.digest(repository, tag)?;
+    ensure!(
+        pushed == named,
+        "{version} is {pushed}, {TAG} names {named}"
+    );
+    let [by_tag, by_digest] = [tag, &pushed].map(|name| registry.manifest(repository, name));
+    let (by_tag, by_digest) = (by_tag?, by_digest?);
+    ensure!(by_tag == by_digest, "{by_tag} {by_digest}");
+    Ok(pushed)
+}
+
+fn by_digest(digest: &str) -> String {
+    format!("{REPOSITORY}@{digest}")
+}
+
 /// An instance as anybody would make it of an OCI image.
-fn create(observer: &Observer, registry: &Registry, name: &str) -> Result<Value> {
+fn create(observer: &Observer, registry: &Registry, name: &str, image: &str) -> Result<Value> {
     let instance = json!({
         "name": name, "type": "container", "start": true,
         "source": {
             "type": "image", "mode": "pull", "protocol": "oci",
-            "server": registry.server(), "alias": format!("{REPOSITORY}:{TAG}"),
+            "server": registry.server(), "alias": image,
         },
         "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
     });
     observer.finish("POST", "/1.0/instances", Some(&instance))
 }
 
-/// What it printed, and what it serves.
-fn expect_version(observer: &Observer, name: &str, version: &str) -> Result<()> {
+/// The name of the image that an instance was made of, as Incus keeps it.
+fn fingerprint(observer: &Observer, name: &str) -> Result<String> {
+    let instance = observer.get(&format!("/1.0/instances/{name}"))?;
+    let base = instance["config"]["volatile.base_image"].as_str();
+    Ok(base.context("an image")?.to_owned())
+}
+
+/// What a new one printed, and what it serves. Reading takes the console's content away, so that this is asked once.
+fn expect(observer: &Observer, name: &str, version: &str, line: &str) -> Result<()> {
     let console = format!("/1.0/instances/{name}/console");
-    let line = format!("app {version}");
-    let printed = || -> Result<String> {
-        let (_, log) = observer.exchange("GET", &console, &[], &[])?;
-        Ok(String::from_utf8_lossy(&log).into_owned())
-    };
-    let says = format!("{name} prints {line:?}");
-    wait_until(&says, Duration::from_secs(10), || {
-        Ok(printed()?.lines().any(|printed| printed.trim() == line))
-    })?;
-    let serves = format!("{name} serves {version}");
-    wait_until(&serves, Duration::from_secs(10), || {
-        Ok(observer
-            .answer(name, "/version")
-            .is_ok_and(|answer| answer == version))
+    let mut printed = String::new();
+    let waited = wait_until(&format!("{name} prints {line:?}"), LONGEST_START, || {
+        let (_, more) = observer.exchange("GET", &console, &[], &[])?;
+        printed.push_str(&String::from_utf8_lossy(&more));
+        Ok(printed.lines().any(|printed| printed.trim() == line))
+    });
+    waited.with_context(|| format!("it printed {printed:?}"))?;
+    expect_serving(observer, name, version)
+}
+
+fn expect_serving(observer: &Observer, name: &str, version: &str) -> Result<()> {
+    wait_until(&format!("{name} serves {version}"), LONGEST_START, || {
+        let answer = observer.answer(name, "/version");
+        Ok(answer.is_ok_and(|answer| answer == version))
     })
 }

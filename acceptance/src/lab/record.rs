@@ -123,7 +123,7 @@ impl Record {
     }
 
     /// All places: the members, the operator's, and the registry's.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.members
             .iter()
             .chain(&self.operator)

@@ -227,6 +227,8 @@ fn malformed(what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     fn head(text: &str) -> Head {
@@ -252,6 +254,28 @@ mod tests {
                 .is_none()
         );
         assert!(Head::read(&mut "GET / HTTP/1.1\r\nHost".as_bytes()).is_err());
+    }
+
+    #[test]
+    fn who_asks_sends_one_request_and_gets_head_and_content() {
+        let (near, mut far) = UnixStream::pair().expect("a connection");
+        let answer = b"HTTP/1.1 202 Accepted\r\nLocation: /there\r\nContent-Length: 2\r\n\r\nok";
+        far.write_all(answer).expect("answered before it is asked");
+        let (head, content) =
+            ask(near, ("PUT", "/here"), &[("Accept", "text")], b"abc").expect("an answer");
+        assert_eq!(
+            (head.status(), head.header("location")),
+            (202, Some("/there"))
+        );
+        assert_eq!(content, b"ok");
+        let mut asked = String::new();
+        far.read_to_string(&mut asked).expect("the end of it");
+        assert!(asked.starts_with("PUT /here HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.contains("\r\nAccept: text\r\n"), "{asked}");
+        assert!(
+            asked.ends_with("\r\nContent-Length: 3\r\n\r\nabc"),
+            "{asked}"
+        );
     }
 
     #[test]

@@ -54,6 +54,15 @@ pub struct Place {
     pub incus: Option<Incus>,
 }
 
+impl Place {
+    /// The end of what its daemon printed, for an error about it.
+    pub(super) fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.directory.with_extension("out")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(5)..].join(" / ")
+    }
+}
+
 /// A name, an address and a release.
 type Named = (String, String, Option<Incus>);
 

@@ -61,7 +61,9 @@ impl Registry {
     }
 
     fn tree() -> Result<PathBuf> {
-        let tree = Incus::V7.tree().context("Incus 7.0 is on the machine")?;
+        let tree = Incus::V7
+            .tree()
+            .context("Incus 7.0 has no file system of its own")?;
         let program = tree.join(PROGRAM.trim_start_matches('/'));
         if program.exists() {
             return Ok(tree);
@@ -78,7 +80,8 @@ impl Registry {
     /// Starts it and waits until it answers; after [`Registry::stop`] it still has what was pushed.
     pub fn start(&mut self) -> Result<()> {
         self.daemon = Some(self.launch().context("launching the registry")?);
-        self.wait_ready().context("waiting for the registry")
+        let waited = self.wait_ready();
+        waited.with_context(|| format!("waiting for the registry: {}", self.place.last_words()))
     }
 
     fn launch(&self) -> Result<Child> {

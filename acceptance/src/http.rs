@@ -1,9 +1,9 @@
 //! HTTP/1.1 as bytes: heads, and bodies that end where their framing says. Below the observer and the proxy.
 //!
 //! A body is relayed exactly as it came, so the proxy changes nothing that it passes on. No URLs, no JSON and no
-//! connections here.
+//! connections here: who asks brings its own.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The longest head that is accepted; Incus sends well under one kilobyte.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -123,6 +123,32 @@ impl Head {
     }
 }
 
+/// Asks once over a connection, which ends with the answer, and returns the answer's head and content.
+pub fn ask(
+    mut connection: impl Read + Write,
+    (method, target): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> io::Result<(Head, Vec<u8>)> {
+    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    connection.write_all(head.as_bytes())?;
+    connection.write_all(body)?;
+    let mut answer = BufReader::new(connection);
+    let head = Head::read(&mut answer)?.ok_or_else(|| malformed("no answer came"))?;
+    let mut content = Vec::new();
+    relay(
+        head.response_body(method),
+        &mut answer,
+        &mut io::sink(),
+        &mut content,
+    )?;
+    Ok((head, content))
+}
+
 /// Copies one body: its bytes as they came go to `raw`, as soon as they come, and its content to `content`.
 pub fn relay(
     body: Body,
@@ -201,6 +227,8 @@ fn malformed(what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     fn head(text: &str) -> Head {
@@ -226,6 +254,28 @@ mod tests {
                 .is_none()
         );
         assert!(Head::read(&mut "GET / HTTP/1.1\r\nHost".as_bytes()).is_err());
+    }
+
+    #[test]
+    fn who_asks_sends_one_request_and_gets_head_and_content() {
+        let (near, mut far) = UnixStream::pair().expect("a connection");
+        let answer = b"HTTP/1.1 202 Accepted\r\nLocation: /there\r\nContent-Length: 2\r\n\r\nok";
+        far.write_all(answer).expect("answered before it is asked");
+        let (head, content) =
+            ask(near, ("PUT", "/here"), &[("Accept", "text")], b"abc").expect("an answer");
+        assert_eq!(
+            (head.status(), head.header("location")),
+            (202, Some("/there"))
+        );
+        assert_eq!(content, b"ok");
+        let mut asked = String::new();
+        far.read_to_string(&mut asked).expect("the end of it");
+        assert!(asked.starts_with("PUT /here HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.contains("\r\nAccept: text\r\n"), "{asked}");
+        assert!(
+            asked.ends_with("\r\nContent-Length: 3\r\n\r\nabc"),
+            "{asked}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
 //!                                                                            └ enter.rs: which Incus (version.rs), where
+//! Lab::registry → registry.rs → oci.rs, when OCI images are wanted
 //! Tunnel::up → the same with peer.rs, which runs WireGuard, instead of member.rs and what comes after it
 //! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
 //! ```
@@ -17,9 +18,11 @@ pub mod guard;
 mod image;
 mod member;
 mod network;
+mod oci;
 mod open;
 mod peer;
 mod record;
+mod registry;
 mod teardown;
 mod tunnel;
 mod version;
@@ -38,6 +41,7 @@ pub use image::{BROKEN, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;
+pub use registry::Registry;
 pub use tunnel::{Keypair, Tunnel};
 pub use version::Incus;
 

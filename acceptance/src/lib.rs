@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! main.rs          one binary: lab, scenarios, demo, soak, bench, test
-//!   lab.rs         real Incus daemons, each in a network namespace (lab/*: members, cluster, images, teardown), and
-//!                  tunnels
+//!   lab.rs         real Incus daemons, each in a network namespace (lab/*: members, cluster, images, a registry,
+//!                  teardown), and tunnels
 //!   tofu.rs        which OpenTofu runs; workspace.rs: the directory of one scenario, and its plan, apply, destroy
 //!   pair.rs        a client certificate and its key
 //!   proxy.rs       stands before Incus: records, and kills the process under test at a chosen request

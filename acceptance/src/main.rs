@@ -33,7 +33,8 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["lab", "guard", directory] => lab::guard::stand(Path::new(directory)).map(|()| 0),
         ["lab", "hold-tunnel", slug] => hold_tunnel(slug).map(|()| 0),
-        ["lab", "hold", slug] => lab_hold(slug).map(|()| 0),
+        ["lab", "hold-registry", slug] => hold_lab(slug, true).map(|()| 0),
+        ["lab", "hold", slug] => hold_lab(slug, false).map(|()| 0),
         ["scenarios", options @ ..] => scenarios(options),
         ["test"] => suite::run(),
         ["demo"] => demo::run().map(|()| 0),
@@ -85,10 +86,12 @@ fn lab_up(options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Brings up a lab with one running container and waits to be killed: what `scenarios/lab.rs` kills.
-fn lab_hold(slug: &str) -> Result<()> {
+/// Brings up a lab with one running container, and with a registry or not, and waits to be killed: what
+/// `scenarios/lab.rs` kills.
+fn hold_lab(slug: &str, with_registry: bool) -> Result<()> {
     interrupt::listen()?;
     let lab = Lab::up(slug, 1)?;
+    let _registry = with_registry.then(|| lab.registry()).transpose()?;
     let container = json!({
         "name": "held", "type": "container", "start": true,
         "source": { "type": "image", "alias": lab::VERSION_1 },

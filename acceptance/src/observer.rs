@@ -3,7 +3,6 @@
 //! Used by the lab to set daemons up and by scenarios to judge. None of the product's types are used here, and every
 //! question opens a connection of its own, so that an answer depends on nothing that came before.
 
-use std::io::{BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::http::{self, Head};
+use crate::http;
 use crate::process;
 
 /// The longest that any answer may take; a dead member makes some answers slow, none this slow.
@@ -51,31 +50,12 @@ impl Observer {
         body: &[u8],
     ) -> Result<(u16, Vec<u8>)> {
         let asking = || format!("{method} {path} at {}", self.socket.display());
-        let mut stream = UnixStream::connect(&self.socket).with_context(asking)?;
+        let stream = UnixStream::connect(&self.socket).with_context(asking)?;
         stream
             .set_read_timeout(Some(LONGEST_ANSWER))
             .with_context(asking)?;
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: incus\r\nConnection: close\r\n");
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-        stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(body))
-            .with_context(asking)?;
-        let mut answer = BufReader::new(stream);
-        let head = Head::read(&mut answer)
-            .with_context(asking)?
-            .with_context(asking)?;
-        let mut content = Vec::new();
-        http::relay(
-            head.response_body(method),
-            &mut answer,
-            &mut std::io::sink(),
-            &mut content,
-        )
-        .with_context(asking)?;
+        let (head, content) =
+            http::ask(stream, (method, path), headers, body).with_context(asking)?;
         Ok((head.status(), content))
     }
 
@@ -271,27 +251,15 @@ impl Workload {
 
 /// Asks the web server on port 80 of this thread's network.
 fn ask_here(path: &str) -> Result<String> {
-    let mut stream =
+    let stream =
         TcpStream::connect((Ipv4Addr::LOCALHOST, 80)).context("connecting to its server")?;
     stream.set_read_timeout(Some(LONGEST_ANSWER))?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n"
-    )?;
-    let mut answer = BufReader::new(stream);
-    let head = Head::read(&mut answer)?.context("it closed the connection")?;
+    let (head, content) = http::ask(stream, ("GET", path), &[], &[])?;
     ensure!(
         head.status() == 200,
         "it answers with status {}",
         head.status()
     );
-    let mut content = Vec::new();
-    http::relay(
-        head.response_body("GET"),
-        &mut answer,
-        &mut std::io::sink(),
-        &mut content,
-    )?;
     Ok(String::from_utf8_lossy(&content).trim().to_owned())
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::lab::{self, Incus, Lab, Tunnel};
+use crate::lab::{self, Incus, Lab, Registry, Tunnel};
 use crate::proxy::Proxy;
 use crate::tofu::{self, Programs};
 use crate::workspace::Workspace;
@@ -25,6 +25,8 @@ pub enum Need {
     Terraform,
     /// The newer Incus in a root file system of its own: `acceptance/rootfs-7.0` makes it.
     Incus7,
+    /// A registry of OCI images, which comes with the newer Incus.
+    Registry,
     /// WireGuard in user space, and a kernel that gives it a network card.
     WireGuard,
     /// Loop devices: files that are disks to the kernel.
@@ -38,6 +40,7 @@ impl Need {
             Need::OpenTofu => "opentofu",
             Need::Terraform => "terraform",
             Need::Incus7 => "incus-7.0",
+            Need::Registry => "registry",
             Need::WireGuard => "wireguard",
             Need::LoopDevices => "loop-devices",
         }
@@ -48,6 +51,7 @@ impl Need {
             Need::OpenTofu => tofu::is_opentofu(),
             Need::Terraform => tofu::on_path("terraform").is_some(),
             Need::Incus7 => Incus::V7.check().is_ok(),
+            Need::Registry => Registry::check().is_ok(),
             Need::WireGuard => Tunnel::check().is_ok(),
             Need::LoopDevices => Path::new("/dev/loop-control").exists(),
         }

@@ -7,6 +7,7 @@ mod docs;
 mod drift;
 mod functions;
 mod https;
+mod images;
 pub(crate) mod joins;
 mod kills;
 mod lab;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<Scenario> {
         https::SCENARIOS,
         joins::SCENARIOS,
         lab::SCENARIOS,
+        images::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
         toy::SCENARIOS,

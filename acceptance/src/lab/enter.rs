@@ -1,16 +1,17 @@
 //! How a daemon, or a program in its place, gets the namespaces and the root file system that it runs in: a shell script
 //! before it.
 //!
-//! `member.rs` starts the commands that are made here. Everything is mounted in a mount namespace of the daemon's own, so
-//! that no mount outlives it, and the network namespace is entered while the machine's `/run` is still in sight.
+//! `member.rs` and `registry.rs` start the commands that are made here. Everything is mounted in a mount namespace of the
+//! daemon's own, so that no mount outlives it, and the network namespace is entered while the machine's `/run` is still in
+//! sight.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::record::Place;
 use super::version::{INCUSD, Incus};
 
-/// The daemon sees the member's network cards in `/sys` and still the machine's control groups below it. The arguments
+/// The daemon sees the place's network cards in `/sys` and still the machine's control groups below it. The arguments
 /// are the namespace, an empty folder, and what [`INSIDE`] takes.
 const OUTSIDE: &str = r#"
 mount --make-rprivate /
@@ -58,16 +59,23 @@ pub(super) fn daemon(place: &Place, incus: Incus) -> Command {
 
 /// The command that becomes any other program, where the daemon of a member would run; arguments can be added.
 pub(super) fn program(place: &Place, incus: Incus, program: &str) -> Command {
+    let mut command = enter(place, incus.tree());
+    command
+        .arg(program)
+        .env("INCUS_DIR", &place.directory)
+        .env("INCUS_SECURITY_APPARMOR", "false")
+        .env("INCUS_SKIP_INSTANCE_TYPES", "true");
+    command
+}
+
+/// The command that becomes whatever program is appended to it, in a place and in this tree or the machine's own.
+pub(super) fn enter(place: &Place, tree: Option<PathBuf>) -> Command {
     let lab = place.directory.parent().unwrap_or(Path::new("/"));
     let mut command = Command::new("unshare");
     command
         .args(["-m", "sh", "-ec", OUTSIDE, "sh", &place.namespace])
         .arg(place.directory.with_extension("mounts"))
-        .args([&*incus.tree().unwrap_or_default(), lab])
-        .arg(program)
-        .env("INSIDE", INSIDE)
-        .env("INCUS_DIR", &place.directory)
-        .env("INCUS_SECURITY_APPARMOR", "false")
-        .env("INCUS_SKIP_INSTANCE_TYPES", "true");
+        .args([&*tree.unwrap_or_default(), lab])
+        .env("INSIDE", INSIDE);
     command
 }

@@ -1,6 +1,7 @@
 //! The images that workloads start from, made here from a statically linked busybox: two versions and a broken one.
 //!
 //! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version.
+//! The same as OCI images are in `oci.rs`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -23,7 +24,7 @@ pub const VERSION_2: &str = "app/v2";
 pub const BROKEN: &str = "app/broken";
 
 /// Serves until it is told to end. Incus asks for a clean end with SIGPWR.
-const INIT: &str = "#!/bin/sh
+pub(super) const INIT: &str = "#!/bin/sh
 trap 'exit 0' PWR TERM
 ip link set lo up
 [ ! -e /sys/class/net/eth0 ] || udhcpc -b -q -t 10 -i eth0 -s /etc/udhcpc >/dev/null 2>&1 &
@@ -65,7 +66,19 @@ pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
 }
 
 fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {
-    let root = tree.join("rootfs");
+    lay_out(&tree.join("rootfs"), version, init)?;
+    let architecture = std::env::consts::ARCH;
+    let metadata = format!(
+        "architecture: {architecture}\ncreation_date: 1700000000\nproperties:\n  description: app {version}\n"
+    );
+    fs::write(tree.join("metadata.yaml"), metadata)?;
+    let file = tree.with_extension("tar");
+    pack(tree, &["metadata.yaml", "rootfs"], &file)?;
+    Ok(file)
+}
+
+/// Makes the root file system of an image.
+pub(super) fn lay_out(root: &Path, version: &str, init: &str) -> Result<()> {
     for folder in [
         "bin", "sbin", "etc", "dev", "proc", "sys", "run", "tmp", "www",
     ] {
@@ -78,14 +91,12 @@ fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {
     executable(&root.join("sbin/init"), init)?;
     executable(&root.join("etc/udhcpc"), UDHCPC)?;
     fs::write(root.join("www/version"), format!("{version}\n"))?;
-    let architecture = std::env::consts::ARCH;
-    let metadata = format!(
-        "architecture: {architecture}\ncreation_date: 1700000000\nproperties:\n  description: app {version}\n"
-    );
-    fs::write(tree.join("metadata.yaml"), metadata)?;
-    // The same content gives the same bytes, and so the same fingerprint in every lab.
-    let file = tree.with_extension("tar");
-    let (tree, archive) = (tree.to_string_lossy(), file.to_string_lossy());
+    Ok(())
+}
+
+/// Packs parts of a folder. The same content gives the same bytes, and so the same fingerprint in every lab.
+pub(super) fn pack(folder: &Path, parts: &[&str], archive: &Path) -> Result<()> {
+    let (folder, archive) = (folder.to_string_lossy(), archive.to_string_lossy());
     let steady = [
         "--sort=name",
         "--mtime=@1700000000",
@@ -93,8 +104,8 @@ fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {
         "--group=0",
         "--numeric-owner",
     ];
-    run(tool("tar", &steady).args(["-C", &tree, "-cf", &archive, "metadata.yaml", "rootfs"]))?;
-    Ok(file)
+    let packing = ["-C", &folder, "-cf", &archive];
+    run(tool("tar", &steady).args(packing).args(parts)).map(drop)
 }
 
 fn executable(path: &Path, text: &str) -> Result<()> {

@@ -149,7 +149,7 @@ impl Member {
             format!(
                 "waiting for the daemon of {}: {}",
                 self.name(),
-                self.last_words()
+                self.place.last_words()
             )
         })
     }
@@ -158,13 +158,6 @@ impl Member {
         let mut daemon = self.daemon();
         let ended = daemon.as_mut().map(Child::try_wait).transpose();
         Ok(ended.context("looking for its end")?.flatten())
-    }
-
-    fn last_words(&self) -> String {
-        let text =
-            std::fs::read_to_string(self.place.directory.with_extension("out")).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(5)..].join(" / ")
     }
 
     /// Configures a fresh daemon by a preseed, as IncusOS does with that of an install seed: the client that comes with the

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::folder_of_labs;
 use super::version::Incus;
+use super::{folder_of_labs, registry};
 use crate::process;
 
 const FILE: &str = "lab.json";
@@ -28,6 +28,9 @@ pub struct Record {
     /// Where somebody sits who reaches the members over the network; beside a tunnel nobody does.
     #[serde(default)]
     pub operator: Option<Place>,
+    /// Where a registry of images is, once somebody wants one (`registry.rs`); beside a tunnel there is none.
+    #[serde(default)]
+    pub registry: Option<Place>,
     /// Whether it is meant to outlive the process that set it up.
     #[serde(default)]
     pub kept: bool,
@@ -46,9 +49,18 @@ pub struct Place {
     pub directory: PathBuf,
     /// Its address on the network of the lab.
     pub address: String,
-    /// The release that it runs; an end of a tunnel, and an operator, run none.
+    /// The release that it runs; an end of a tunnel, an operator and a registry run none.
     #[serde(default)]
     pub incus: Option<Incus>,
+}
+
+impl Place {
+    /// The end of what its daemon printed, for an error about it.
+    pub(super) fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.directory.with_extension("out")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(5)..].join(" / ")
+    }
 }
 
 /// A name, an address and a release.
@@ -62,8 +74,10 @@ impl Record {
             (format!("m{}", index + 1), address, Some(*incus))
         };
         let members = members.iter().enumerate().map(name).collect();
-        let operator = ("operator".to_owned(), "10.99.0.2".to_owned(), None);
-        Record::write_down(slug, members, Some(operator))
+        let beside = |name: &str, address: &str| (name.to_owned(), address.to_owned(), None);
+        let operator = beside("operator", "10.99.0.2");
+        let registry = beside("registry", registry::ADDRESS);
+        Record::write_down(slug, members, [Some(operator), Some(registry)])
     }
 
     /// The same for a tunnel, whose ends are in two networks.
@@ -71,10 +85,14 @@ impl Record {
         let names = ends
             .iter()
             .map(|(name, address)| ((*name).to_owned(), (*address).to_owned(), None));
-        Record::write_down(slug, names.collect(), None)
+        Record::write_down(slug, names.collect(), [None, None])
     }
 
-    fn write_down(slug: &str, members: Vec<Named>, operator: Option<Named>) -> Result<Record> {
+    fn write_down(
+        slug: &str,
+        members: Vec<Named>,
+        [operator, registry]: [Option<Named>; 2],
+    ) -> Result<Record> {
         let pid = std::process::id();
         let id = format!("validate-{slug}-{pid}");
         let directory = folder_of_labs().join(&id);
@@ -89,6 +107,7 @@ impl Record {
             hub: format!("validate-{slug}-middle-{pid}"),
             members: members.into_iter().map(place).collect(),
             operator: operator.map(place),
+            registry: registry.map(place),
             kept: false,
             runner: (pid, process::started_at(pid).unwrap_or_default()),
             id,
@@ -112,9 +131,12 @@ impl Record {
         serde_json::from_slice(&text).with_context(|| format!("understanding {}", path.display()))
     }
 
-    /// All places: the members, and the operator's.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        self.members.iter().chain(&self.operator)
+    /// All places: the members, the operator's, and the registry's.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.members
+            .iter()
+            .chain(&self.operator)
+            .chain(&self.registry)
     }
 
     /// The releases that the members run, each once.

@@ -23,7 +23,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing(hold("killed", Incus::V6), 4, Signal::KILL),
+        run: |_| leaves_nothing(hold("hold", "killed", Incus::V6), 4, Signal::KILL),
     },
     Scenario {
         name: "an_interrupted_runner_leaves_nothing_behind",
@@ -31,7 +31,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[],
         seconds: 6,
-        run: |_| leaves_nothing(hold("interrupted", Incus::V6), 4, Signal::INT),
+        run: |_| leaves_nothing(hold("hold", "interrupted", Incus::V6), 4, Signal::INT),
     },
     Scenario {
         name: "a_killed_runner_of_the_newer_incus_leaves_nothing_behind",
@@ -39,7 +39,21 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         group: "lab",
         needs: &[Need::Incus7],
         seconds: 6,
-        run: |_| leaves_nothing(hold("killed-newer", Incus::V7), 4, Signal::KILL),
+        run: |_| leaves_nothing(hold("hold", "killed-newer", Incus::V7), 4, Signal::KILL),
+    },
+    Scenario {
+        name: "a_killed_runner_with_a_registry_leaves_nothing_behind",
+        proves: "The same holds for the registry of a lab.",
+        group: "lab",
+        needs: &[Need::Registry],
+        seconds: 6,
+        run: |_| {
+            leaves_nothing(
+                hold("hold-registry", "registry", Incus::V6),
+                5,
+                Signal::KILL,
+            )
+        },
     },
     Scenario {
         name: "a_killed_runner_of_a_tunnel_leaves_nothing_behind",
@@ -50,7 +64,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: |_| {
             leaves_nothing(
                 tool(THIS_PROGRAM, &["lab", "hold-tunnel", "killed"]),
-                1,
+                2,
                 Signal::KILL,
             )
         },
@@ -75,14 +89,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// A runner that brings up a lab and waits.
-fn hold(slug: &str, incus: Incus) -> Command {
-    let mut runner = tool(THIS_PROGRAM, &["lab", "hold", slug]);
+/// A runner that brings up a lab, in one of the ways that `main.rs` has, and waits.
+fn hold(how: &str, slug: &str, incus: Incus) -> Command {
+    let mut runner = tool(THIS_PROGRAM, &["lab", how, slug]);
     runner.env("LAB_INCUS", incus.number());
     runner
 }
 
-/// Ends a runner when its first place has at least this many processes.
+/// Ends a runner whose places must have at least this many processes together.
 fn leaves_nothing(mut runner: Command, least: usize, signal: Signal) -> Result<()> {
     let mut runner = runner
         .stdin(Stdio::piped())
@@ -92,22 +106,25 @@ fn leaves_nothing(mut runner: Command, least: usize, signal: Signal) -> Result<(
     let mut lines = BufReader::new(runner.stdout.take().context("its output")?).lines();
     let directory = lines.next().context("the runner says nothing")??;
     let record = Record::read(Path::new(&directory))?;
-    let place = &record.members[0];
-    let inside = run(&mut tool("ip", &["netns", "pids", &place.namespace]))?;
+    let namespaces: Vec<&String> = record.places().map(|place| &place.namespace).collect();
+    let mut inside = String::new();
+    for namespace in &namespaces {
+        inside += &run(&mut tool("ip", &["netns", "pids", namespace]))?;
+    }
     let inside: Vec<u32> = inside
         .lines()
         .filter_map(|line| line.trim().parse().ok())
         .collect();
     let all = process::with_descendants(&inside);
-    // With Incus a daemon, a monitor, an init and a server; in a tunnel WireGuard alone.
+    // With Incus a daemon, a monitor, an init and a server, and perhaps a registry; in a tunnel WireGuard at either end.
     ensure!(all.len() >= least, "more than these should run: {all:?}");
 
     process::signal(runner.id(), signal);
     runner.wait().context("collecting the runner")?;
     wait_until("everything is gone", Duration::from_secs(20), || {
+        let mut all_namespaces = namespaces.iter().copied().chain([&record.hub]);
         Ok(!record.directory.exists()
-            && !Path::new("/run/netns").join(&place.namespace).exists()
-            && !Path::new("/run/netns").join(&record.hub).exists()
+            && !all_namespaces.any(|name| Path::new("/run/netns").join(name).exists())
             && !all.iter().any(|pid| process::is_alive(*pid)))
     })?;
     let sees_a_mount = |pid: &u32| {

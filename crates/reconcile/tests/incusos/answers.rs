@@ -6,6 +6,7 @@ use incus::Fingerprint;
 use serde_json::{Map, Value, json};
 
 use crate::documents::{application_of, listed, pool, server, tokens, volumes};
+use crate::entries;
 use crate::joins;
 use crate::listener::Call;
 use crate::world::{Machine, World};
@@ -13,7 +14,7 @@ use crate::world::{Machine, World};
 /// A status and a document.
 pub(crate) type Answer = (u16, Value);
 
-/// What may stand behind the question mark; everything is in the default project.
+/// What may stand behind the question mark; everything but the fleet store is in the default project.
 fn is_known((key, value): (&String, &String)) -> bool {
     match key.as_str() {
         "target" | "timeout" => true,
@@ -26,11 +27,14 @@ fn is_known((key, value): (&String, &String)) -> bool {
 
 /// What the machine of this name answers.
 pub(crate) fn answer(world: &mut World, name: &str, call: &Call) -> Option<Answer> {
+    let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
+    let clustered = world.machine(name).clustered;
+    if clustered && entries::is_meant(call) {
+        return entries::answer(world, &path, call);
+    }
     if !call.query.iter().all(is_known) {
         return None;
     }
-    let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
-    let clustered = world.machine(name).clustered;
     // Only a cluster passes anything on.
     let member = match call.query.get("target") {
         None => name,

@@ -11,13 +11,14 @@ use domain::membership::spec::{MemberSpec, Role};
 use incus::{Client, Endpoint};
 use reconcile::cluster::{Cluster, Settings};
 use reconcile::error::Error;
-use reconcile::member::{self, Attempts, Changes, Passed};
+use reconcile::member::{self, Attempts, Changes, Passed, Publication};
 use rustls::sign::CertifiedKey;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers::{answer, error};
+use crate::entries;
 use crate::listener::{Call, Host, listen};
 use crate::world::{Machine, World};
 
@@ -126,7 +127,11 @@ impl Fleet {
         let endpoint =
             |address| Endpoint::parse(&format!("https://{address}")).expect("an endpoint");
         let endpoints = self.addresses.values().map(endpoint).collect();
-        Cluster::new(Client::new(endpoints), Settings::default())
+        let settings = Settings {
+            fleet_project: entries::PROJECT.to_owned(),
+            ..Settings::default()
+        };
+        Cluster::new(Client::new(endpoints), settings)
     }
 
     /// One pass of a process that has just begun.
@@ -135,6 +140,7 @@ impl Fleet {
         member::pass(
             &self.cluster(),
             spec,
+            &mut Publication::new(spec, "me".to_owned(), true),
             &changes,
             &mut Attempts::default(),
             &stop,
@@ -152,10 +158,12 @@ impl Fleet {
         }
     }
 
-    /// Everything that was to change something, as `machine: METHOD /path`.
+    /// Everything that was to change something, as `machine: METHOD /path`, beside what is noted in the fleet store.
     pub(crate) fn writes(&self) -> Vec<String> {
         let calls = held(&self.shared.calls);
-        let writes = calls.iter().filter(|(_, call)| call.method != "GET");
+        let writes = calls
+            .iter()
+            .filter(|(_, call)| call.method != "GET" && !entries::is_meant(call));
         writes
             .map(|(name, call)| format!("{name}: {call}"))
             .collect()

@@ -5,13 +5,14 @@
 //!   └─> fleet.rs       machines with an https server each, and passes against them
 //!         ├─> listener.rs     TLS and HTTP, nothing of Incus
 //!         ├─> answers.rs, documents.rs   which request is which; whatever is not known fails the test
-//!         └─> world.rs, joins.rs   what the machines and their cluster are, and become
+//!         └─> world.rs, joins.rs, entries.rs   what the machines and their cluster are, and become
 //! ```
 //!
 //! Plain Incus is shown on real servers, in `acceptance/`.
 
 mod answers;
 mod documents;
+mod entries;
 mod fleet;
 mod joining;
 mod joins;

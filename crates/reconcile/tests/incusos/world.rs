@@ -9,6 +9,7 @@ use std::time::Duration;
 use incus::certificate::{Wanted, self_signed};
 use jiff::Timestamp;
 use rustls::sign::CertifiedKey;
+use serde_json::Value;
 
 use crate::listener::shown;
 
@@ -53,6 +54,8 @@ pub(crate) struct Cluster {
     pub(crate) certificate: Certificate,
     pub(crate) members: Vec<String>,
     pub(crate) store: Store,
+    /// The profiles of the fleet store, by name.
+    pub(crate) entries: BTreeMap<String, Value>,
     /// Name, type and fingerprint each.
     pub(crate) trusted: Vec<(String, &'static str, String)>,
     /// The names that the tokens were made for, by the operations that stand for them.
@@ -97,6 +100,7 @@ impl World {
                 certificate: Certificate::new("cluster"),
                 members: Vec::new(),
                 store: Store::default(),
+                entries: BTreeMap::new(),
                 trusted: Vec::new(),
                 tokens: BTreeMap::new(),
                 minted: 0,

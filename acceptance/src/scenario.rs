@@ -177,6 +177,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts those of another one as well.
+    pub fn add(&mut self, other: &Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.refused_skips += other.refused_skips;
+    }
+
     /// 0 pass, 1 an assertion failed or a skip was not allowed, 3 something was skipped; 2 is for [`process::Missing`].
     ///
     /// [`process::Missing`]: crate::process::Missing

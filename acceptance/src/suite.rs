@@ -4,8 +4,9 @@
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
 
 use std::process::Command;
+use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::interrupt;
 use crate::lab;
@@ -17,36 +18,41 @@ use crate::tofu;
 /// Skips that are no fault: a machine may well have no second host of providers.
 const ALLOWED_SKIP: &str = "terraform";
 
+const FORMAT: &[&str] = &["fmt", "--all", "--check"];
+
+const LINTS: &[&str] = &[
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--quiet",
+    "--",
+    "--deny",
+    "warnings",
+];
+
+const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast", "--quiet"];
+
 /// Runs everything; the count of all tests is alone on the last line.
 pub fn run() -> Result<u8> {
     interrupt::listen()?;
     // What is missing should show before minutes of work, not after.
     lab::check_machine()?;
     let mut tally = Tally::default();
-    for arguments in [
-        &["fmt", "--all", "--check"][..],
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "--deny",
-            "warnings",
-        ],
-        &["test", "--workspace", "--no-fail-fast", "--quiet"],
-    ] {
-        let checked = cargo(arguments)?;
-        tally.passed += checked.passed;
-        tally.failed += checked.failed;
-        tally.skipped += checked.skipped;
+    for arguments in [FORMAT, LINTS] {
+        tally.add(&cargo(arguments)?);
     }
+    // Some tests and the last step of a release build keep one processor busy for minutes.
+    let tested = thread::scope(|scope| {
+        let building = scope.spawn(tofu::prepare);
+        let tested = cargo(TESTS);
+        // What cannot be built fails here and not in each scenario.
+        building.join().map_err(|_| anyhow!("a build panicked"))??;
+        tested
+    })?;
+    tally.add(&tested);
     let options = Options::parse(&["--strict", "--allow-skip", ALLOWED_SKIP, "--quiet"])?;
     let held = scenario::run(&scenarios::all(), &options)?;
-    tally.passed += held.passed;
-    tally.failed += held.failed;
-    tally.skipped += held.skipped;
-    tally.refused_skips += held.refused_skips;
+    tally.add(&held);
     println!(
         "{} passed, {} failed, {} skipped",
         tally.passed, tally.failed, tally.skipped

@@ -168,6 +168,12 @@ fn build_tofu(built: &Path) -> Result<()> {
     fs::rename(&unfinished, built).context("keeping OpenTofu")
 }
 
+/// Makes everything that [`Programs::find`] would have to make.
+pub fn prepare() -> Result<()> {
+    find_tofu()?;
+    build_programs().map(drop)
+}
+
 /// The provider and the operator's program; `PROVIDER` names a provider that is built already, with the other one beside.
 fn build_programs() -> Result<(PathBuf, PathBuf)> {
     if let Some(given) = std::env::var_os("PROVIDER").filter(|given| !given.is_empty()) {

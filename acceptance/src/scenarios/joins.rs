@@ -106,7 +106,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "changes_outlive_the_leader_of_the_database",
-        proves: "The member that leads the cluster's database dies in the middle of a join, then of a removal, that go through another one, and one more apply ends each, with nothing left over.",
+        proves: "The member that leads the cluster's database dies in the middle of a removal, then of a join, that go through another one, and one more apply ends each, with nothing left over.",
         group: "joins",
         needs: &[],
         seconds: 90,

@@ -162,7 +162,8 @@ pub async fn remove(
     let _turn = changes.turn(change(Kind::Remove, spec)).await;
     loop {
         let (observation, _) = observe::all(cluster, spec, attempts).await?;
-        match removal(spec, &observation, applied) {
+        attempts.saw(spec, &observation);
+        match removal(spec, &observation, applied, &attempts.history) {
             Removal::Do(step) => {
                 perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
             }

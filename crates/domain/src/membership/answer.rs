@@ -162,7 +162,7 @@ pub enum Refusal {
     },
     /// It shows this cluster's certificate, and the cluster does not list it (HO-JOIN-20).
     #[error(
-        "the machine shows this cluster's certificate, and the cluster does not list it: it was removed by force and still runs. It can read and write the cluster's database: switch it off and reset it"
+        "the machine shows this cluster's certificate, and the cluster does not list it: it was removed without being told, and still runs. It can read and write the cluster's database: switch it off and reset it"
     )]
     RemovedAlive,
     /// The declared name is a member's already, and the machine is none (HO-JOIN-24).

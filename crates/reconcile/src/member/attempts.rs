@@ -21,7 +21,6 @@ pub struct Attempts {
     pub(super) history: History,
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
-    forced_out: BTreeSet<String>,
     outside_since: Option<Instant>,
 }
 
@@ -48,13 +47,12 @@ impl Attempts {
             member.busy_volumes = self.busy_volumes.clone();
             member.sole_images = self.sole_images.clone();
         }
-        seen.forced_out = self.forced_out.clone();
     }
 
     /// A step is about to be taken: its answer may be lost, so what it means is kept before.
     pub(super) fn note(&mut self, step: &Step) {
-        if let Step::Remove { name, force: true } = step {
-            self.forced_out.insert(name.clone());
+        if let Step::Remove { force: true, .. } = step {
+            self.history.forced_out = true;
         }
     }
 

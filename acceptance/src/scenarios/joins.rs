@@ -122,7 +122,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "lost_quorum_is_recovered_as_the_guide_says",
-        proves: "With two of three members dead for good a plan ends with an error in bounded time; the commands of the guide, taken from its text, bring the third back, the dead are removed by force, and a new machine joins, with both releases of Incus.",
+        proves: "With two of three voters dead for good a plan ends with an error in bounded time; the commands of the guide, taken from its text, bring the living back, the dead are removed by force, and a new machine joins, with both releases of Incus.",
         group: "joins",
         needs: &[Need::Incus7],
         seconds: 90,

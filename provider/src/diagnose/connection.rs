@@ -144,7 +144,9 @@ fn advice(cause: &TransportError) -> Option<&'static str> {
             "Make a new certificate and key, add the certificate with `incus config trust add-certificate`, and give both \
              to the provider.",
         ),
-        TransportError::NoDatabase { .. } => Some(
+        TransportError::NoDatabase {
+            clustered: true, ..
+        } => Some(
             "A member answers, and the cluster can decide nothing at the moment: most of the members that vote do not answer, \
              or they are just choosing one to lead. Try again in a minute, and bring the members back. Where they are dead \
              for good, the guide \"Making and keeping a cluster\" says how a member that lives goes on without them.",

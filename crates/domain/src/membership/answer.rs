@@ -221,6 +221,14 @@ pub enum Refusal {
         "the machine has applied its seed and made no cluster of itself: it was not seeded with role = \"bootstrap\""
     )]
     SeededOtherwise,
+    /// It was asked to join, and got stuck: what it joined through may have died of something else meanwhile.
+    #[error(
+        "the machine got stuck in its join and does not come out of it by itself: {why}. Restart Incus on it, then apply again"
+    )]
+    Stuck {
+        /// What it answers.
+        why: String,
+    },
     /// Joining has failed again and again.
     #[error("joining has failed {times} times, last with: {last}")]
     JoinFails {

@@ -27,8 +27,10 @@ pub struct History {
     pub last_failure: String,
     /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
     pub misfit: Option<String>,
-    /// For how long the machine has been in the cluster by its certificate alone: not listed, and without its database.
+    /// For how long the machine has been without a database, and not listed.
     pub outside_for: Duration,
+    /// Whether it was asked to join.
+    pub asked_to_join: bool,
     /// Whether it was removed by force, which nothing shows afterwards.
     pub forced_out: bool,
 }
@@ -129,7 +131,7 @@ pub(super) fn open<'a>(
     }
 }
 
-/// Its certificate is the cluster's then, and not the one that a pin is for.
+/// Its certificate may be the cluster's then, and is not the one that a pin is for.
 fn is_clustered(candidate: &Candidate) -> bool {
     match candidate {
         Candidate::Open(server) => server.clustered,

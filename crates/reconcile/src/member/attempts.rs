@@ -30,7 +30,7 @@ impl Attempts {
         self.history.misfit = None;
     }
 
-    /// Notes for how long the machine has been in the cluster by its certificate alone.
+    /// Notes for how long the machine has been without a database, and not listed.
     pub(super) fn saw(&mut self, spec: &MemberSpec, observation: &Observation) {
         let is_listed = |seen: &Seen| seen.member(&spec.name).is_some();
         let is_outside = matches!(observation.candidate, Candidate::Stranded { .. })
@@ -51,8 +51,10 @@ impl Attempts {
 
     /// A step is about to be taken: its answer may be lost, so what it means is kept before.
     pub(super) fn note(&mut self, step: &Step) {
-        if let Step::Remove { force: true, .. } = step {
-            self.history.forced_out = true;
+        match step {
+            Step::Join(_) => self.history.asked_to_join = true,
+            Step::Remove { force: true, .. } => self.history.forced_out = true,
+            _ => {}
         }
     }
 

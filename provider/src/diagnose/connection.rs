@@ -154,3 +154,34 @@ fn advice(cause: &TransportError) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incus::error::Attempt;
+    use incus::{Endpoint, Fingerprint};
+
+    use super::*;
+
+    /// A wrong endpoint is not what an operator should look for when the cluster has lost its majority.
+    #[test]
+    fn a_cluster_that_can_decide_nothing_is_told_from_a_wrong_endpoint() {
+        for (clustered, part) in [(true, "bring the members back"), (false, "`endpoints`")] {
+            let server = Fingerprint::parse(&"ab".repeat(32)).expect("a fingerprint");
+            let late = TransportError::AnswerTimeout(core::time::Duration::from_secs(45));
+            let cause = TransportError::NoDatabase {
+                server: Box::new(server),
+                clustered,
+                cause: Box::new(late),
+            };
+            let error = Error::Unreachable {
+                doing: "listing the cluster's members".to_owned(),
+                attempts: vec![Attempt {
+                    endpoint: Endpoint::parse("https://m1").expect("an endpoint"),
+                    cause,
+                }],
+            };
+            let hint = hint(&error).expect("a hint");
+            assert!(hint.contains(part), "{clustered}: {hint}");
+        }
+    }
+}

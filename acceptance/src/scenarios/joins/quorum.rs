@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use super::guide;
 use super::site::{Declared, Site};
 use crate::lab::{Incus, Member};
+use crate::process::wait_until;
 use crate::scenario::Context;
 
 /// What a plan may take where nobody can decide anything.
@@ -41,6 +42,9 @@ fn with(context: &Context, slug: &str, incus: Incus) -> Result<()> {
     };
     let (alive, dead) = ([chosen, other], [first, second]);
     dead.iter().try_for_each(|member| member.power_off())?;
+    // The one that leads notices only after some seconds that nobody follows.
+    let lost = || Ok(site.observer().get("/1.0/cluster/members").is_err());
+    wait_until("quorum is lost", Duration::from_secs(60), lost)?;
     let since = Instant::now();
     let plan = site.workspace.plan()?.failed()?;
     let took = since.elapsed();

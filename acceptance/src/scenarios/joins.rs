@@ -107,7 +107,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "changes_outlive_the_leader_of_the_database",
-        proves: "The member that leads the cluster's database dies in the middle of a join, then of a removal, that go through another one, and one more apply ends each, with nothing left over.",
+        proves: "The member that leads the cluster's database dies in the middle of a removal, then of a join, that go through another one, and one more apply ends each, with nothing left over.",
         group: "joins",
         needs: &[],
         seconds: 90,
@@ -123,7 +123,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "lost_quorum_is_recovered_as_the_guide_says",
-        proves: "With two of three members dead for good a plan ends with an error in bounded time; the commands of the guide, taken from its text, bring the third back, the dead are removed by force, and a new machine joins, with both releases of Incus.",
+        proves: "With two of three voters dead for good a plan ends with an error in bounded time; the commands of the guide, taken from its text, bring the living back, the dead are removed by force, and a new machine joins, with both releases of Incus.",
         group: "joins",
         needs: &[Need::Incus7],
         seconds: 90,

@@ -385,7 +385,7 @@ proptest! {
         let mut end = None;
         for _ in 0..60 {
             let observation = world.observe("b");
-            match removal(&world.specs["b"], &observation, burden.applied) {
+            match removal(&world.specs["b"], &observation, burden.applied, &world.history("b")) {
                 Removal::Do(step) => {
                     let fault = faults.next().unwrap_or(Fault::None);
                     world.execute("b", &step, fault);
@@ -429,7 +429,12 @@ fn a_removed_machine_joins_again() {
                 .volumes
                 .retain(|volume| volume.member != "b" || volume.name != "logs");
         };
-        match removal(&world.specs["b"], &world.observe("b"), applied) {
+        match removal(
+            &world.specs["b"],
+            &world.observe("b"),
+            applied,
+            &world.history("b"),
+        ) {
             Removal::Do(step) => world.execute("b", &step, Fault::None),
             Removal::Refuse(_) => restarted(&mut world),
             Removal::Gone { warnings } => {

@@ -161,8 +161,8 @@ impl Error {
         }
     }
 
-    /// The certificate of a server that answers, is in a cluster, and cannot reach that cluster's database, if that is
-    /// all that is wrong.
+    /// The certificate of a server that answers and cannot reach its database, or that of its cluster, if that is all
+    /// that is wrong.
     pub fn stranded(&self) -> Option<Fingerprint> {
         match self {
             Self::Unreachable { attempts, .. } => attempts.iter().find_map(|attempt| {

@@ -186,11 +186,12 @@ pub async fn remove(
     let _turn = changes.turn(change(Kind::Remove, spec)).await;
     loop {
         let (observation, _) = observe::all(cluster, spec, attempts).await?;
+        attempts.saw(spec, &observation);
         // Without a cluster there is no store either, and the decision is to wait.
         if observation.cluster.is_some() && grave.is_foreign(cluster).await? {
             return Ok(Removed::Foreign);
         }
-        match removal(spec, &observation, applied) {
+        match removal(spec, &observation, applied, &attempts.history) {
             Removal::Do(step) => {
                 grave.bury(cluster).await?;
                 perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;

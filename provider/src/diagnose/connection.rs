@@ -144,11 +144,44 @@ fn advice(cause: &TransportError) -> Option<&'static str> {
             "Make a new certificate and key, add the certificate with `incus config trust add-certificate`, and give both \
              to the provider.",
         ),
-        TransportError::NoDatabase { .. } => Some(
+        TransportError::NoDatabase {
+            clustered: true, ..
+        } => Some(
             "A member answers, and the cluster can decide nothing at the moment: most of the members that vote do not answer, \
              or they are just choosing one to lead. Try again in a minute, and bring the members back. Where they are dead \
              for good, the guide \"Making and keeping a cluster\" says how a member that lives goes on without them.",
         ),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incus::error::Attempt;
+    use incus::{Endpoint, Fingerprint};
+
+    use super::*;
+
+    /// A wrong endpoint is not what an operator should look for when the cluster has lost its majority.
+    #[test]
+    fn a_cluster_that_can_decide_nothing_is_told_from_a_wrong_endpoint() {
+        for (clustered, part) in [(true, "bring the members back"), (false, "`endpoints`")] {
+            let server = Fingerprint::parse(&"ab".repeat(32)).expect("a fingerprint");
+            let late = TransportError::AnswerTimeout(core::time::Duration::from_secs(45));
+            let cause = TransportError::NoDatabase {
+                server: Box::new(server),
+                clustered,
+                cause: Box::new(late),
+            };
+            let error = Error::Unreachable {
+                doing: "listing the cluster's members".to_owned(),
+                attempts: vec![Attempt {
+                    endpoint: Endpoint::parse("https://m1").expect("an endpoint"),
+                    cause,
+                }],
+            };
+            let hint = hint(&error).expect("a hint");
+            assert!(hint.contains(part), "{clustered}: {hint}");
+        }
     }
 }

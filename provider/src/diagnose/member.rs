@@ -192,6 +192,37 @@ mod tests {
         assert!(!detail(&primary).contains("last applied"));
     }
 
+    /// HO-CLUS-08: what a removal leaves behind is named as the danger that it is.
+    #[test]
+    fn a_member_that_was_not_told_is_warned_of() {
+        let name = || "b".to_owned();
+        for (warning, summary) in [
+            (
+                removal::Warning::Untold { name: name() },
+                "Member b was removed and does not know it",
+            ),
+            (
+                removal::Warning::Alive { name: name() },
+                "Member b was removed and is still alive",
+            ),
+        ] {
+            let diagnostic = left_behind("b", &warning);
+            assert_eq!(diagnostic.summary, summary);
+            for part in ["read and write the cluster's database", "Switch it off"] {
+                let detail = &diagnostic.detail;
+                assert!(detail.contains(part), "{summary}: {detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_complete_is_not_warned_of() {
+        assert_eq!(incomplete("b", &[]), None);
+        let lacks = ["pool local".to_owned()];
+        let warning = incomplete("b", &lacks).expect("a warning");
+        assert!(warning.detail.contains("It still lacks: pool local."));
+    }
+
     #[test]
     fn another_configurations_member_is_left_alone_and_can_be_imported() {
         let member = "b".to_owned();

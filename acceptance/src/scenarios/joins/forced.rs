@@ -53,7 +53,7 @@ pub(super) fn not_told(context: &Context) -> Result<()> {
     declare(&[third()])?;
     let refused = site.workspace.apply()?.failed()?;
     refused
-        .says("it was removed by force and still runs")?
+        .says("it was removed without being told, and still runs")?
         .says("switch it off and reset it")?;
     site.expect_members(site.lab.first(), &["m1", "m2"])?;
 

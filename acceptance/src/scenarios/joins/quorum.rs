@@ -8,12 +8,14 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use super::guide;
 use super::site::{Declared, Site};
 use crate::lab::{Incus, Member};
+use crate::process::wait_until;
 use crate::scenario::Context;
 
 /// What a plan may take where nobody can decide anything.
 const LONGEST_PLAN: Duration = Duration::from_secs(90);
 
-const ALL: [&str; 3] = ["m1", "m2", "m3"];
+/// The last has no vote, and lives as well as the first.
+const ALL: [&str; 4] = ["m1", "m2", "m3", "m4"];
 
 /// Both releases, side by side.
 pub(super) fn recovered(context: &Context) -> Result<()> {
@@ -26,15 +28,23 @@ pub(super) fn recovered(context: &Context) -> Result<()> {
 }
 
 fn with(context: &Context, slug: &str, incus: Incus) -> Result<()> {
-    let site = Site::clustered(context, slug, &[incus; 3], 3)?;
-    let declare =
-        |dead: &[Declared]| site.declare(&ALL, &[&[Declared::first("m1")], dead].concat());
+    let site = Site::clustered(context, slug, &[incus; 4], 4)?;
+    let declare = |dead: &[Declared]| {
+        let alive = [Declared::first("m1"), Declared::join("m4")];
+        site.declare(&ALL, &[&alive, dead].concat())
+    };
     let others = ["m2", "m3"].map(Declared::join);
     declare(&others)?;
     site.workspace.apply()?.succeeded()?;
 
-    let (alive, dead) = site.lab.members().split_at(1);
-    dead.iter().try_for_each(Member::power_off)?;
+    let [chosen, first, second, other] = site.lab.members() else {
+        bail!("these are not four");
+    };
+    let (alive, dead) = ([chosen, other], [first, second]);
+    dead.iter().try_for_each(|member| member.power_off())?;
+    // The one that leads notices only after some seconds that nobody follows.
+    let lost = || Ok(site.observer().get("/1.0/cluster/members").is_err());
+    wait_until("quorum is lost", Duration::from_secs(60), lost)?;
     let since = Instant::now();
     let plan = site.workspace.plan()?.failed()?;
     let took = since.elapsed();
@@ -43,10 +53,12 @@ fn with(context: &Context, slug: &str, incus: Incus) -> Result<()> {
         .says("A member answers, and the cluster can decide nothing at the moment")?
         .says("Making and keeping a cluster")?;
     let state = site.workspace.state()?["values"]["root_module"]["resources"].take();
-    ensure!(state.as_array().map(Vec::len) == Some(3), "{state:#}");
+    ensure!(state.as_array().map(Vec::len) == Some(4), "{state:#}");
 
-    follow_the_guide(&alive[0])?;
-    alive[0].wait_listed(&site.observer(), "Online")?;
+    follow_the_guide(chosen, &alive)?;
+    for member in alive {
+        member.wait_listed(&site.observer(), "Online")?;
+    }
     for member in dead {
         member.wait_listed(&site.observer(), "Offline")?;
     }
@@ -54,29 +66,33 @@ fn with(context: &Context, slug: &str, incus: Incus) -> Result<()> {
     site.workspace.apply()?.succeeded()?;
     declare(&[])?;
     site.workspace.apply()?.succeeded()?;
-    site.expect_members(&alive[0], &["m1"])?;
+    site.expect_members(chosen, &["m1", "m4"])?;
     site.workspace.expect_empty_plan()?;
 
     // A new machine in the place of a dead one.
-    dead[0].reinstall()?;
-    dead[0].open_to(&site.operator)?;
+    first.reinstall()?;
+    first.open_to(&site.operator)?;
     declare(&[Declared::join("m2")])?;
     site.workspace.apply()?.succeeded()?;
-    site.expect_members(&alive[0], &["m1", "m2"])?;
+    site.expect_members(chosen, &["m1", "m2", "m4"])?;
     site.workspace.expect_empty_plan()?;
     site.down()
 }
 
-/// Types what the guide says, on the one member that lives. Its init is the lab.
-fn follow_the_guide(alive: &Member) -> Result<()> {
+/// Types what the guide says, on the members that it says. Their init is the lab.
+fn follow_the_guide(chosen: &Member, alive: &[&Member]) -> Result<()> {
     let commands = guide::commands("Most voters are dead: quorum is lost")?;
     for command in &commands {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         match words.as_slice() {
-            ["systemctl", "stop", "incus.socket", "incus.service"] => alive.stop()?,
-            ["systemctl", "start", "incus.socket", "incus.service"] => alive.start()?,
+            ["systemctl", "stop", "incus.socket", "incus.service"] => {
+                alive.iter().try_for_each(|member| member.stop())?;
+            }
+            ["systemctl", "start", "incus.socket", "incus.service"] => {
+                alive.iter().try_for_each(|member| member.start())?;
+            }
             ["incus", ..] => {
-                let said = alive.run(&words, "yes\n")?;
+                let said = chosen.run(&words, "yes\n")?;
                 expect_said(&words, &said)?;
             }
             _ => bail!("nobody knows how to type {words:?} here"),

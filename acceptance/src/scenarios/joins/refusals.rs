@@ -70,7 +70,11 @@ pub(super) fn all(context: &Context) -> Result<()> {
     site.refuses(
         Declared::join("m2").at("m3"),
         "m3",
-        &["reaches this member at 10.99.0.12:8443"],
+        &[
+            "the name is taken",
+            "a member of this name at 10.99.0.12:8443",
+            "the machine at 10.99.0.13:8443 is another one",
+        ],
     )?;
     let pinned = format!("server_fingerprint = \"{}\"", "0".repeat(64));
     site.refuses(

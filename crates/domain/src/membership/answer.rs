@@ -162,7 +162,7 @@ pub enum Refusal {
     },
     /// It shows this cluster's certificate, and the cluster does not list it (HO-JOIN-20).
     #[error(
-        "the machine shows this cluster's certificate, and the cluster does not list it: it was removed by force and still runs. It can read and write the cluster's database: switch it off and reset it"
+        "the machine shows this cluster's certificate, and the cluster does not list it: it was removed without being told, and still runs. It can read and write the cluster's database: switch it off and reset it"
     )]
     RemovedAlive,
     /// The declared name is a member's already, and the machine is none (HO-JOIN-24).
@@ -221,6 +221,14 @@ pub enum Refusal {
         "the machine has applied its seed and made no cluster of itself: it was not seeded with role = \"bootstrap\""
     )]
     SeededOtherwise,
+    /// It was asked to join, and got stuck: what it joined through may have died of something else meanwhile.
+    #[error(
+        "the machine got stuck in its join and does not come out of it by itself: {why}. Restart Incus on it, then apply again"
+    )]
+    Stuck {
+        /// What it answers.
+        why: String,
+    },
     /// Joining has failed again and again.
     #[error("joining has failed {times} times, last with: {last}")]
     JoinFails {

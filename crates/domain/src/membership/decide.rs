@@ -29,16 +29,20 @@ pub struct History {
     pub last_failure: String,
     /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
     pub misfit: Option<String>,
-    /// For how long the machine has been in the cluster by its certificate alone: not listed, and without its database.
+    /// For how long the machine has been without a database, and not listed.
     pub outside_for: Duration,
+    /// Whether it was asked to join.
+    pub asked_to_join: bool,
+    /// Whether it was removed by force, which nothing shows afterwards.
+    pub forced_out: bool,
 }
 
 /// So many joins may fail before nothing more is tried: each one costs a token, and leaves something to clean up.
 pub const MOST_FAILED_JOINS: u32 = 3;
 
-/// A machine that joins shows the cluster's certificate some moments before the cluster lists it; one that has been
-/// forgotten shows it for good. A join takes a second or two, on a slow machine some more.
-const LONGEST_MOMENT: Duration = Duration::from_secs(30);
+/// A machine that joins shows the cluster's certificate some moments before the cluster lists it, and one that leaves some
+/// moments longer; one that was forgotten shows it for good. Either takes a second or two, on a slow machine some more.
+pub(super) const LONGEST_MOMENT: Duration = Duration::from_secs(30);
 
 /// Chooses the next step of one member.
 ///
@@ -129,7 +133,7 @@ pub(super) fn open<'a>(
     }
 }
 
-/// Its certificate is the cluster's then, and not the one that a pin is for.
+/// Its certificate may be the cluster's then, and is not the one that a pin is for.
 fn is_clustered(candidate: &Candidate) -> bool {
     match candidate {
         Candidate::Open(server) => server.clustered,

@@ -3,7 +3,7 @@
 //! Before: `decide.rs` has found that the cluster does not list it. After: it is listed, and repaired there.
 
 use super::answer::{Decision, Refusal, Waiting};
-use super::decide::{History, MOST_FAILED_JOINS, clustered_but_unlisted, open};
+use super::decide::{History, LONGEST_MOMENT, MOST_FAILED_JOINS, clustered_but_unlisted, open};
 use super::leftover::{leftover, outstanding_token};
 use super::observation::{
     Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind,
@@ -23,6 +23,12 @@ pub(super) fn decide(
     }
     if candidate.fingerprint() == Some(&cluster.fingerprint) {
         return clustered_but_unlisted(cluster, candidate, history);
+    }
+    if let Candidate::Stranded { why, .. } = candidate
+        && history.asked_to_join
+        && history.outside_for >= LONGEST_MOMENT
+    {
+        return Decision::Refuse(Refusal::Stuck { why: why.clone() });
     }
     let server = match open(spec, candidate) {
         Ok(server) => server,

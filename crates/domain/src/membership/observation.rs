@@ -42,8 +42,6 @@ pub struct Cluster {
     pub tokens: Vec<PendingToken>,
     /// The keys that a joiner may have to set for itself.
     pub member_keys: Vec<MemberKey>,
-    /// Members that were removed by force, as far as known: nothing lists them any more.
-    pub forced_out: BTreeSet<String>,
     /// The machine on which the acting agent runs, as its app names it (design: the primary).
     pub primary: Option<String>,
 }

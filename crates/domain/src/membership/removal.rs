@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::decide::{History, LONGEST_MOMENT};
 use super::observation::{Candidate, Cluster, Member, Observation, Status};
 use super::spec::{MemberSpec, OnDestroy, daemon_key};
 use super::step::Step;
@@ -22,14 +23,19 @@ pub use answer::{Refusal, Removal, Waiting, Warning};
 /// given up first and deleted after that; what the cluster keeps for the member goes just before the member itself.
 ///
 /// # Caveats
-/// A member that is removed by force is not told. As long as it lives it can write the cluster's database, which
+/// A member that is removed by force is not told, nor is one that is removed by a server that dies of it. As long as it lives it can write the cluster's database, which
 /// [`Warning::Alive`] says, or [`Warning::Untold`] where nobody knows.
-pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> Removal {
+pub fn removal(
+    spec: &MemberSpec,
+    observation: &Observation,
+    applied: OnDestroy,
+    history: &History,
+) -> Removal {
     let Some(cluster) = &observation.cluster else {
         return Removal::Wait(Waiting::Cluster);
     };
     let Some(member) = cluster.member(&spec.name) else {
-        return after(spec, cluster, &observation.candidate);
+        return after(spec, cluster, &observation.candidate, history);
     };
     if cluster.members.len() == 1 {
         return last(spec, cluster);
@@ -50,7 +56,12 @@ pub fn removal(spec: &MemberSpec, observation: &Observation, applied: OnDestroy)
 }
 
 /// It is not listed any more: what is left of it elsewhere.
-fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal {
+fn after(
+    spec: &MemberSpec,
+    cluster: &Cluster,
+    candidate: &Candidate,
+    history: &History,
+) -> Removal {
     if let Some(step) = kept_for_it(spec, cluster) {
         return Removal::Do(step);
     }
@@ -59,14 +70,13 @@ fn after(spec: &MemberSpec, cluster: &Cluster, candidate: &Candidate) -> Removal
     let is_another =
         matches!(candidate, Candidate::Open(server) if cluster.member(&server.name).is_some());
     let name = || spec.name.clone();
-    let forced_out = cluster.forced_out.contains(&spec.name);
+    let may_be_leaving = !history.forced_out && history.outside_for < LONGEST_MOMENT;
     let warning = match candidate {
-        Candidate::Silent(_) if forced_out => Some(Warning::Untold { name: name() }),
-        // One that was told has lost the database, too, until it has made an end of it.
-        Candidate::Stranded { .. } if lives && forced_out => Some(Warning::Alive { name: name() }),
-        Candidate::Open(_) | Candidate::Untrusting { .. } if lives && !is_another => {
-            Some(Warning::Alive { name: name() })
+        Candidate::Silent(_) if history.forced_out => Some(Warning::Untold { name: name() }),
+        Candidate::Stranded { .. } if lives && may_be_leaving => {
+            return Removal::Wait(Waiting::Leaving);
         }
+        _ if lives && !is_another => Some(Warning::Alive { name: name() }),
         _ => None,
     };
     Removal::Gone {

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod joining;
+mod left;
 mod leftovers;
 mod listed;
 mod refusing;

@@ -137,15 +137,16 @@ impl Client {
                 .map_err(|error| TransportError::Unreadable(malformed(&error.to_string())))?,
         };
         self.trusted.judge(fingerprint).map_err(Box::new)?;
-        if server.environment.server_clustered {
-            let asked = self.ask(link, cluster::member_names()).await;
-            asked.map_err(|cause| TransportError::NoDatabase {
-                server: Box::new(fingerprint),
-                cause: Box::new(cause),
-            })?;
-        } else {
-            self.ask(link, instance::names("default")).await?;
-        }
+        let clustered = server.environment.server_clustered;
+        let asked = match clustered {
+            true => self.ask(link, cluster::member_names()).await.map(drop),
+            false => self.ask(link, instance::names("default")).await.map(drop),
+        };
+        asked.map_err(|cause| TransportError::NoDatabase {
+            server: Box::new(fingerprint),
+            clustered,
+            cause: Box::new(cause),
+        })?;
         Ok(Verdict { fingerprint, peer })
     }
 

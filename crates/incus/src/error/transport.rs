@@ -58,12 +58,14 @@ pub enum TransportError {
         /// The server's words.
         message: String,
     },
-    /// The server is in a cluster and cannot look into the cluster's database: too few of those that vote are there, or
-    /// the others do not count it among them any more.
-    #[error("the server cannot reach the database of its cluster")]
+    /// The server answers, and cannot look into its database. That of a cluster is out of reach where too few of those
+    /// that vote are there, or where the others do not count the server among them any more.
+    #[error("the server cannot reach {}", Database(*clustered))]
     NoDatabase {
-        /// The certificate of the cluster.
+        /// The certificate that it shows.
         server: Box<Fingerprint>,
+        /// Whether it is in a cluster.
+        clustered: bool,
         /// What happened when it was asked for something from there.
         #[source]
         cause: Box<TransportError>,
@@ -82,6 +84,17 @@ pub enum TransportError {
     /// The server's answer is not Incus's.
     #[error("the answer cannot be read")]
     Unreadable(#[source] serde_json::Error),
+}
+
+struct Database(bool);
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            true => "the database of its cluster",
+            false => "its database",
+        })
+    }
 }
 
 struct Shown<'a>(&'a Option<Fingerprint>);

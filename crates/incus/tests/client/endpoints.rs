@@ -60,8 +60,9 @@ async fn a_server_that_has_lost_its_clusters_database_still_says_whose_it_is() {
         "GET /1.0/cluster/members" => error(500, "context deadline exceeded"),
         _ => profiles(line),
     });
-    let lost = client(&[&without_database.endpoint]).send(profile::names("p"));
-    let error = lost.await.expect_err("nobody can answer");
+    let lost = client(&[&without_database.endpoint]);
+    let looked = lost.send(profile::names("p")).await;
+    let error = looked.expect_err("nobody can answer");
     let cluster = error.stranded().map(|fingerprint| fingerprint.to_string());
     assert_eq!(cluster.as_deref(), Some(C1));
     let told = error.to_string();

@@ -21,7 +21,6 @@ pub struct Attempts {
     pub(super) history: History,
     busy_volumes: BTreeSet<String>,
     sole_images: BTreeSet<String>,
-    forced_out: BTreeSet<String>,
     outside_since: Option<Instant>,
 }
 
@@ -31,7 +30,7 @@ impl Attempts {
         self.history.misfit = None;
     }
 
-    /// Notes for how long the machine has been in the cluster by its certificate alone.
+    /// Notes for how long the machine has been without a database, and not listed.
     pub(super) fn saw(&mut self, spec: &MemberSpec, observation: &Observation) {
         let is_listed = |seen: &Seen| seen.member(&spec.name).is_some();
         let is_outside = matches!(observation.candidate, Candidate::Stranded { .. })
@@ -48,13 +47,14 @@ impl Attempts {
             member.busy_volumes = self.busy_volumes.clone();
             member.sole_images = self.sole_images.clone();
         }
-        seen.forced_out = self.forced_out.clone();
     }
 
     /// A step is about to be taken: its answer may be lost, so what it means is kept before.
     pub(super) fn note(&mut self, step: &Step) {
-        if let Step::Remove { name, force: true } = step {
-            self.forced_out.insert(name.clone());
+        match step {
+            Step::Join(_) => self.history.asked_to_join = true,
+            Step::Remove { force: true, .. } => self.history.forced_out = true,
+            _ => {}
         }
     }
 

@@ -16,8 +16,8 @@ pub enum Candidate {
         /// SHA-256 of the certificate that it shows.
         fingerprint: String,
     },
-    /// It is in a cluster, and cannot look into that cluster's database: it joins just now, the others have forgotten it,
-    /// or too few of them are there.
+    /// It cannot look into its database: it joins just now, it got stuck in a join, or it is in a cluster and the others
+    /// have forgotten it, or too few of them are there.
     Stranded {
         /// SHA-256 of the certificate that it shows.
         fingerprint: String,

@@ -32,6 +32,9 @@ pub enum Waiting {
     /// An evacuation or a restore is going on.
     #[error("the member is being evacuated or restored")]
     Moving,
+    /// It is removed, and has not made an end of it.
+    #[error("the machine is about to leave the cluster")]
+    Leaving,
     /// The others have not settled who votes since the last change.
     #[error("the cluster is still choosing which of its members vote")]
     Votes,
@@ -44,6 +47,7 @@ impl Waiting {
             Waiting::Cluster => "waiting-for-cluster",
             Waiting::Unanswered => "waiting-for-host",
             Waiting::Moving => "moving",
+            Waiting::Leaving => "leaving",
             Waiting::Votes => "choosing-votes",
         }
     }
@@ -62,7 +66,7 @@ pub enum Warning {
     },
     /// It was never told, and lives.
     #[error(
-        "{name} was removed by force and still runs: its instances go on, and it can read and write the cluster's database. Switch it off, and reset it before it is used again"
+        "{name} was removed without being told, and still runs: its instances go on, and it can read and write the cluster's database. Switch it off, and reset it before it is used again"
     )]
     Alive {
         /// Which.

@@ -161,3 +161,31 @@ fn a_machine_that_stays_in_the_cluster_by_its_certificate_alone_is_refused() {
         }
     }
 }
+
+/// HO-JOIN-12: seen of a machine whose join was cut off by the death of the member that led the database.
+#[test]
+fn a_machine_that_got_stuck_in_its_join_is_not_waited_for() {
+    let after = |asked_to_join, seconds| History {
+        asked_to_join,
+        outside_for: Duration::from_secs(seconds),
+        ..History::default()
+    };
+    for (history, expected) in [
+        (
+            after(true, 29),
+            "waiting-for-host: the machine does not answer",
+        ),
+        (
+            after(true, 30),
+            "refused: the machine got stuck in its join",
+        ),
+        // It may be starting for the first time.
+        (
+            after(false, 600),
+            "waiting-for-host: the machine does not answer",
+        ),
+    ] {
+        let said = said_after(&spec(), &seen(stranded(OWN)), &history);
+        assert!(said.starts_with(expected), "{history:?}: {said}");
+    }
+}

@@ -1,11 +1,12 @@
 //! From a member to none: what keeps it, what is taken from it first, and what remains.
 
+use crate::membership::decide::History;
 use crate::membership::fixtures::*;
 use crate::membership::observation::*;
 use crate::membership::removal::{Removal, removal};
 use crate::membership::spec::{MemberSpec, OnDestroy};
 
-const NOTHING: OnDestroy = OnDestroy {
+pub(super) const NOTHING: OnDestroy = OnDestroy {
     evacuate: false,
     force: false,
 };
@@ -13,7 +14,7 @@ const EVACUATE: OnDestroy = OnDestroy {
     evacuate: true,
     force: false,
 };
-const FORCE: OnDestroy = OnDestroy {
+pub(super) const FORCE: OnDestroy = OnDestroy {
     evacuate: false,
     force: true,
 };
@@ -22,8 +23,17 @@ const BOTH: OnDestroy = OnDestroy {
     force: true,
 };
 
-fn said(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> String {
-    match removal(spec, observation, applied) {
+pub(super) fn said(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> String {
+    said_after(spec, observation, applied, &History::default())
+}
+
+pub(super) fn said_after(
+    spec: &MemberSpec,
+    observation: &Observation,
+    applied: OnDestroy,
+    history: &History,
+) -> String {
+    match removal(spec, observation, applied, history) {
         Removal::Wait(waiting) => format!("wait: {waiting}"),
         Removal::Do(step) => format!("do: {step}"),
         Removal::Refuse(refusal) => format!("refuse: {refusal}"),
@@ -34,7 +44,7 @@ fn said(spec: &MemberSpec, observation: &Observation, applied: OnDestroy) -> Str
     }
 }
 
-fn check(table: Vec<(&str, Observation, OnDestroy, &str)>) {
+pub(super) fn check(table: Vec<(&str, Observation, OnDestroy, &str)>) {
     for (case, observation, applied, expected) in table {
         let said = said(&spec(), &observation, applied);
         assert!(said.starts_with(expected), "{case}: {said}");
@@ -42,18 +52,18 @@ fn check(table: Vec<(&str, Observation, OnDestroy, &str)>) {
 }
 
 /// Three members, all with everything.
-fn three() -> Observation {
+pub(super) fn three() -> Observation {
     Observation {
         cluster: Some(cluster_of(&["a", "b", "c"])),
         candidate: open(joined()),
     }
 }
 
-fn b(change: impl FnOnce(&mut Member)) -> Observation {
+pub(super) fn b(change: impl FnOnce(&mut Member)) -> Observation {
     changed(three(), |cluster| change(&mut cluster.members[1]))
 }
 
-fn no_volumes(observation: Observation) -> Observation {
+pub(super) fn no_volumes(observation: Observation) -> Observation {
     changed(observation, |cluster| {
         cluster.volumes.retain(|volume| volume.member != "b");
         if let Some(server) = &mut cluster.members[1].server {
@@ -362,129 +372,6 @@ fn a_dead_member_is_removed_only_on_demand_and_with_enough_voters_left() {
             "do: remove b by force",
         ),
     ]);
-}
-
-/// HO-JOIN-20 from the other side: a removed daemon that was never told.
-#[test]
-fn what_is_left_of_a_removed_member_is_taken_away_and_said() {
-    let without_b = |candidate| Observation {
-        cluster: Some(cluster_of(&["a", "c"])),
-        candidate,
-    };
-    let other = Server {
-        name: "c".to_owned(),
-        ..joined()
-    };
-    let token = changed(without_b(open(fresh())), |cluster| {
-        cluster.tokens.push(PendingToken {
-            operation: "t".to_owned(),
-            member: "b".to_owned(),
-        });
-    });
-    check(vec![
-        ("it has left", without_b(open(fresh())), NOTHING, "gone"),
-        (
-            "it was forced out, and lives",
-            without_b(open(joined())),
-            NOTHING,
-            "goneb was removed by force and still runs",
-        ),
-        ("its token", token, NOTHING, "do: revoke a join token"),
-    ]);
-    for candidate in [
-        open(fresh()),
-        open(other),
-        Candidate::Silent("off".to_owned()),
-    ] {
-        assert_eq!(said(&spec(), &without_b(candidate), NOTHING), "gone");
-    }
-    let forced_out = |candidate| {
-        changed(without_b(candidate), |cluster| {
-            cluster.forced_out = set(&["b"])
-        })
-    };
-    check(vec![
-        (
-            "it was forced out, and nobody knows whether it lives",
-            forced_out(silent()),
-            FORCE,
-            "goneb did not answer, so it was removed without being told. Should it still run",
-        ),
-        (
-            "it was forced out, and lives",
-            forced_out(open(joined())),
-            FORCE,
-            "goneb was removed by force and still runs",
-        ),
-        (
-            "it was forced out, and lives without the database",
-            forced_out(stranded(CLUSTER)),
-            FORCE,
-            "goneb was removed by force and still runs",
-        ),
-    ]);
-    let told = said(&spec(), &without_b(stranded(CLUSTER)), NOTHING);
-    assert_eq!(told, "gone", "it was told, and is about to go");
-    let anew = said(&spec(), &forced_out(open(fresh())), FORCE);
-    assert_eq!(anew, "gone", "it was installed anew");
-    let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));
-    for (kind, expected) in [
-        (TrustKind::Metrics, "do: end the trust in certificate"),
-        (TrustKind::Client, "gone"),
-    ] {
-        let trusted = Trusted {
-            name: "b".to_owned(),
-            kind,
-            fingerprint: metrics().fingerprint,
-        };
-        for names in [&["a", "c"][..], &["b"][..]] {
-            let mut observation = without_b(open(fresh()));
-            observation.cluster = Some(cluster_of(names));
-            let observation = changed(observation, |cluster| cluster.trusted.push(trusted.clone()));
-            assert!(
-                said(&with_metrics, &observation, NOTHING).starts_with(expected),
-                "{names:?}"
-            );
-        }
-    }
-}
-
-/// Whoever is killed between two steps finds no member any more, and with it nothing that leads to the rest.
-#[test]
-fn what_the_cluster_keeps_for_a_member_goes_before_the_member() {
-    let with_metrics = with(|spec| spec.metrics_certificate = Some(metrics()));
-    let keeps = |observation| {
-        changed(observation, |cluster| {
-            cluster.trusted.push(Trusted {
-                name: "b-metrics".to_owned(),
-                kind: TrustKind::Metrics,
-                fingerprint: metrics().fingerprint,
-            });
-        })
-    };
-    let dead = || b(|member| member.status = Status::Offline);
-    let leaves = |observation: Observation| {
-        changed(observation, |cluster| {
-            cluster.trusted.retain(|one| one.kind != TrustKind::Metrics);
-        })
-    };
-    for (case, observation, applied, last) in [
-        ("empty", no_volumes(three()), NOTHING, "do: remove b"),
-        ("dead", dead(), FORCE, "do: remove b by force"),
-    ] {
-        let observation = keeps(observation);
-        let first = said(&with_metrics, &observation, applied);
-        assert!(first.starts_with("do: end the trust in"), "{case}: {first}");
-        let then = said(&with_metrics, &leaves(observation), applied);
-        assert_eq!(then, last, "{case}");
-    }
-    // As long as something else comes first, it stays.
-    let whole = said(&with_metrics, &keeps(three()), NOTHING);
-    assert!(whole.starts_with("do: set storage"), "{whole}");
-    let token = changed(no_volumes(three()), |cluster| {
-        cluster.tokens.push(token("b"))
-    });
-    assert_eq!(said(&spec(), &token, NOTHING), "do: revoke a join token");
 }
 
 /// Incus gives a vote to another member only some seconds after one that voted has gone. Taken away before that, the next

@@ -71,7 +71,7 @@ pub(super) fn all(context: &Context) -> Result<()> {
         Declared::join("m2").at("m3"),
         "m3",
         &[
-            "the name is taken",
+            "name is taken",
             "a member of this name at 10.99.0.12:8443",
             "the machine at 10.99.0.13:8443 is another one",
         ],

@@ -1,22 +1,24 @@
-//! The world of the simulation: Incus, the fleet store and the clock in memory, and what happens to them.
+//! The world of the simulation: Incus, the fleet store and the clock in memory.
 //!
-//! Before: the events of a test. After: the invariants, checked on every decision.
+//! Before: `executor.rs` performs steps here, `event.rs` disturbs. After: what the executor observes, as
+//! `reconcile/src/observe.rs` would.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use domain::app::{AppSpec, AppType, Check, Health, Image, ImageReference, Template, key};
 use domain::moment::Moment;
-use domain::observation::{self, Member, MemberStatus, Observation, Power, Probe, Seen};
-use domain::rollout::step::{Reason, Step};
-use domain::rollout::{Next, decide, to_probe};
+use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen};
+use domain::rollout::step::Step;
 use domain::work::Work;
 
-const APP: &str = "web";
-pub(crate) const GOOD: [&str; 2] = ["good/1", "good/2"];
+use crate::executor::Executor;
 
-/// An instance of the world.
-#[derive(Debug, Clone)]
+pub(crate) const APP: &str = "web";
+const EVACUATED: &str = "volatile.evacuate.origin";
+
+/// An Incus instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instance {
     pub(crate) member: String,
     pub(crate) config: BTreeMap<String, String>,
@@ -24,45 +26,32 @@ pub(crate) struct Instance {
     pub(crate) started: bool,
 }
 
-/// Incus, the fleet store and the clock.
+/// Incus, the fleet store, the clock, and who works on them.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) spec: AppSpec,
+    pub(crate) revision: u64,
     pub(crate) instances: BTreeMap<String, Instance>,
+    /// What is not ours, as it was made.
+    pub(crate) foreign: BTreeMap<String, Instance>,
+    /// Members that do not answer.
     pub(crate) dead: BTreeSet<String>,
+    /// Those of them of which Incus knows it.
     pub(crate) offline: BTreeSet<String>,
-    pub(crate) work: Work,
-    pub(crate) outputs: BTreeMap<String, String>,
-    /// What the present executor has started, and of that what it has seen stopped.
-    pub(crate) started: BTreeSet<String>,
-    pub(crate) ended: BTreeSet<String>,
+    pub(crate) evacuated: BTreeSet<String>,
+    /// The work record in the fleet store.
+    pub(crate) stored: Work,
+    /// What a killed executor has set going inside of Incus.
+    pub(crate) in_flight: Vec<Step>,
+    pub(crate) executor: Option<Executor>,
     pub(crate) now: Moment,
-    /// The highest generation that was ever made, by ordinal.
-    pub(crate) highest: BTreeMap<u32, u64>,
+    /// Whether the record was lost: then less can be told about what served.
+    pub(crate) lost_record: bool,
     pub(crate) trace: Vec<String>,
 }
 
-/// What happens to the world.
-#[derive(Debug, Clone)]
-pub(crate) enum Event {
-    /// The executor runs one pass, and is killed after so many of its steps (and before the record, if so).
-    Pass {
-        steps: usize,
-        records: bool,
-        twice: bool,
-    },
-    Declare {
-        image: &'static str,
-        replicas: u32,
-    },
-    StopByHand(usize),
-    DeleteByHand(usize),
-    MemberDies(usize),
-    MemberIsOffline(usize),
-    MemberReturns(usize),
-    TimePasses(u64),
-}
-
+/// The app with one of the images of this world: "good/1" and "good/2" are healthy while they run, "crash" ends at once,
+/// "unstartable" does not start, "never" is never healthy, "flap" every other second.
 pub(crate) fn spec(image: &str, replicas: u32) -> AppSpec {
     AppSpec {
         name: APP.to_owned(),
@@ -82,34 +71,44 @@ pub(crate) fn spec(image: &str, replicas: u32) -> AppSpec {
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
-        let foreign = Instance {
+    pub(crate) fn new(image: &str, replicas: u32) -> Self {
+        let mut world = Self {
+            spec: spec(image, replicas),
+            revision: 1,
+            instances: BTreeMap::new(),
+            foreign: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            offline: BTreeSet::new(),
+            evacuated: BTreeSet::new(),
+            stored: Work::default(),
+            in_flight: Vec::new(),
+            executor: None,
+            now: Moment(1_000_000),
+            lost_record: false,
+            trace: Vec::new(),
+        };
+        world.make_by_hand("web-by-hand");
+        world
+    }
+
+    pub(crate) fn make_by_hand(&mut self, name: &str) {
+        let instance = Instance {
             member: "m1".to_owned(),
             config: BTreeMap::new(),
             running: true,
             started: true,
         };
-        Self {
-            spec: spec("good/1", 2),
-            instances: BTreeMap::from([("web-by-hand".to_owned(), foreign)]),
-            dead: BTreeSet::new(),
-            offline: BTreeSet::new(),
-            work: Work::default(),
-            outputs: BTreeMap::new(),
-            started: BTreeSet::new(),
-            ended: BTreeSet::new(),
-            now: Moment(1_000_000),
-            highest: BTreeMap::new(),
-            trace: Vec::new(),
-        }
+        self.instances.insert(name.to_owned(), instance.clone());
+        self.foreign.insert(name.to_owned(), instance);
     }
 
     fn members(&self) -> Vec<Member> {
         let member = |name: &str| Member {
             name: name.to_owned(),
-            status: match self.offline.contains(name) {
-                true => MemberStatus::Offline,
-                false => MemberStatus::Online,
+            status: match (self.offline.contains(name), self.evacuated.contains(name)) {
+                (true, _) => MemberStatus::Offline,
+                (false, true) => MemberStatus::Other,
+                (false, false) => MemberStatus::Online,
             },
             architecture: "x86_64".to_owned(),
             schedulable: true,
@@ -117,78 +116,45 @@ impl World {
         ["m1", "m2", "m3"].map(member).to_vec()
     }
 
-    pub(crate) fn observe(&self) -> Observation {
-        let seen: Vec<Seen> = self
-            .instances
-            .iter()
-            .map(|(name, instance)| Seen {
+    /// What the lists of Incus show.
+    pub(crate) fn observe(&self, work: &Work) -> Observation {
+        let seen = |(name, instance): (&String, &Instance)| {
+            let config = (!self.dead.contains(&instance.member)).then(|| instance.config.clone());
+            let stamp = config
+                .as_ref()
+                .and_then(|config| config.get(key::HEALTHY_SINCE));
+            Seen {
                 name: name.clone(),
                 member: Some(instance.member.clone()),
-                power: match (self.dead.contains(&instance.member), instance.running) {
-                    (true, _) => Power::Other,
-                    (false, true) => Power::Running,
-                    (false, false) => Power::Stopped,
+                power: match (&config, instance.running) {
+                    (None, _) => Power::Other,
+                    (Some(_), true) => Power::Running,
+                    (Some(_), false) => Power::Stopped,
                 },
-                config: (!self.dead.contains(&instance.member)).then(|| instance.config.clone()),
-                healthy_since: instance
-                    .config
-                    .get(key::HEALTHY_SINCE)
-                    .map(|at| Moment(at.parse().expect("a number"))),
+                healthy_since: stamp.map(|at| Moment(at.parse().expect("a number"))),
+                config,
                 ever_started: instance.started,
-            })
-            .collect();
-        let mut observation = observation::of_app(APP, &seen, &self.members(), &self.work);
-        observation.outputs = self.outputs.clone();
-        let (ended, unfinished): (BTreeSet<_>, BTreeSet<_>) = observation
-            .stopped()
-            .cloned()
-            .partition(|name| self.started.contains(name));
-        observation.unfinished = unfinished;
-        observation.ended = &ended | &self.ended;
-        let probes: BTreeMap<String, Probe> =
-            to_probe(&self.spec, &observation, &self.work, self.now)
-                .into_iter()
-                .map(|workload| (workload.name.clone(), self.probe(&workload.image)))
-                .collect();
-        observation.probes = probes;
-        observation
+            }
+        };
+        let seen: Vec<Seen> = self.instances.iter().map(seen).collect();
+        observation::of_app(APP, &seen, &self.members(), work)
     }
 
-    fn probe(&self, image: &str) -> Probe {
-        let healthy = match image {
-            "never" => false,
-            "flap" => self.now.0 / 1_000 % 2 == 0,
+    /// The truth about a workload, which an executor only gets to know by asking.
+    pub(crate) fn is_healthy(&self, instance: &Instance) -> bool {
+        let healthy = match instance.config.get(key::IMAGE).map(String::as_str) {
+            Some("never" | "crash" | "unstartable") => false,
+            Some("flap") => self.now.0 / 1_000 % 2 == 0,
             _ => true,
         };
-        match healthy {
-            true => Probe::Healthy,
-            false => Probe::Unhealthy("not now".to_owned()),
-        }
+        instance.running && healthy
     }
 
-    pub(crate) fn pass(&mut self, steps: usize, records: bool, twice: bool) -> Next {
-        let observation = self.observe();
-        self.ended.clone_from(&observation.ended);
-        let decision = decide(&self.spec, &observation, &self.work, self.now);
-        crate::invariant_decisions_are_sound(self, &observation, &decision);
-        if !records {
-            return decision.next;
-        }
-        self.work = decision.work.clone();
-        for step in decision.steps.iter().take(steps) {
-            for _ in 0..=usize::from(twice) {
-                self.trace.push(format!("  {step}"));
-                self.perform(step);
-                if let Step::Create { name, .. } | Step::Start { name, .. } = step {
-                    self.started.insert(name.clone());
-                }
-            }
-        }
-        decision.next
-    }
-
-    /// What Incus does with a step; a step on a dead member fails and changes nothing.
-    pub(crate) fn perform(&mut self, step: &Step) {
+    /// What Incus does with a step; a step on a member that does not answer fails and changes nothing.
+    ///
+    /// # Errors
+    /// If Incus would say that the instance could not be started.
+    pub(crate) fn perform(&mut self, step: &Step) -> Result<(), &'static str> {
         match step {
             Step::Create {
                 ordinal,
@@ -198,131 +164,124 @@ impl World {
             } => {
                 let member = member.clone().expect("the world is clustered");
                 if self.dead.contains(&member) || self.instances.contains_key(name) {
-                    return;
+                    return Ok(());
                 }
                 let instance = Instance {
                     member,
                     config: self.spec.workload_keys(*ordinal, *generation),
-                    running: self.spec.image.reference.written() != "crash",
-                    started: true,
+                    running: false,
+                    started: false,
                 };
                 self.instances.insert(name.clone(), instance);
-                self.highest.insert(*ordinal, *generation);
+                return self.start(name);
             }
-            Step::Start { name, .. } => self.change(name, |instance| {
-                instance.running = instance.config[key::IMAGE] != "crash";
-                instance.started = true;
-            }),
+            Step::Start { name, .. } => return self.start(name),
             Step::StampHealthy { name, since } => self.change(name, |instance| {
-                instance
-                    .config
-                    .insert(key::HEALTHY_SINCE.to_owned(), since.0.to_string());
+                let stamp = since.0.to_string();
+                instance.config.insert(key::HEALTHY_SINCE.to_owned(), stamp);
             }),
             Step::ClearHealthy { name } => self.change(name, |instance| {
                 instance.config.remove(key::HEALTHY_SINCE);
             }),
-            Step::KeepOutput { name, .. } => {
-                self.outputs
-                    .insert(name.clone(), "cannot open /etc/app.conf".to_owned());
-            }
+            Step::KeepOutput { .. } => {}
             Step::Delete { name, .. } => {
-                if self
-                    .instances
-                    .get(name)
-                    .is_some_and(|one| !self.dead.contains(&one.member))
-                {
+                if self.answers(name) {
                     self.instances.remove(name);
                 }
             }
         }
+        Ok(())
     }
 
-    fn change(&mut self, name: &str, change: impl FnOnce(&mut Instance)) {
-        if let Some(instance) = self.instances.get_mut(name)
-            && !self.dead.contains(&instance.member)
+    fn start(&mut self, name: &str) -> Result<(), &'static str> {
+        let mut outcome = Ok(());
+        self.change(name, |instance| {
+            match instance.config[key::IMAGE].as_str() {
+                "unstartable" => outcome = Err("forkstart: exit status 1"),
+                image => {
+                    instance.started = true;
+                    instance.running = image != "crash";
+                    instance.config.remove(EVACUATED);
+                }
+            }
+        });
+        outcome
+    }
+
+    /// Whether the member of an instance can do anything with it.
+    pub(crate) fn answers(&self, name: &str) -> bool {
+        self.instances
+            .get(name)
+            .is_some_and(|instance| !self.dead.contains(&instance.member))
+    }
+
+    pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Instance)) {
+        if self.answers(name)
+            && let Some(instance) = self.instances.get_mut(name)
         {
             change(instance);
         }
     }
 
+    pub(crate) fn change_all_on(&mut self, member: &str, mut change: impl FnMut(&mut Instance)) {
+        let ours = |instance: &&mut Instance| {
+            instance.member == member && instance.config.contains_key(key::APP)
+        };
+        self.instances
+            .values_mut()
+            .filter(ours)
+            .for_each(&mut change);
+    }
+
+    pub(crate) fn evacuate(&mut self, member: &str) {
+        self.evacuated.insert(member.to_owned());
+        let origin = member.to_owned();
+        self.change_all_on(member, |instance| {
+            if instance.running {
+                instance.running = false;
+                instance.config.insert(EVACUATED.to_owned(), origin.clone());
+            }
+        });
+    }
+
+    pub(crate) fn restore(&mut self, member: &str) {
+        self.evacuated.remove(member);
+        self.change_all_on(member, |instance| {
+            if instance.config.remove(EVACUATED).is_some() {
+                instance.running = true;
+            }
+        });
+    }
+
+    /// The names of all workloads that carry our keys.
     pub(crate) fn ours(&self) -> Vec<String> {
         let ours = |(_, instance): &(&String, &Instance)| instance.config.contains_key(key::APP);
-        self.instances
-            .iter()
-            .filter(ours)
-            .map(|(name, _)| name.clone())
-            .collect()
+        let names = self.instances.iter().filter(ours);
+        names.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn happen(&mut self, event: &Event) {
-        self.trace.push(format!("{event:?}"));
-        let member = |index: &usize| format!("m{}", index + 1);
-        match event {
-            Event::Pass {
-                steps,
-                records,
-                twice,
-            } => {
-                self.pass(*steps, *records, *twice);
-                // A killed executor forgets what only it knew.
-                if *steps != usize::MAX {
-                    self.outputs.clear();
-                    self.started.clear();
-                    self.ended.clear();
-                }
-            }
-            Event::Declare { image, replicas } => self.spec = spec(image, *replicas),
-            Event::StopByHand(index) => {
-                if let Some(name) = self.ours().get(*index) {
-                    self.change(name, |instance| instance.running = false);
-                }
-            }
-            Event::DeleteByHand(index) => {
-                if let Some(name) = self.ours().get(*index) {
-                    self.perform(&Step::Delete {
-                        ordinal: 0,
-                        generation: 0,
-                        name: name.clone(),
-                        grace: Duration::ZERO,
-                        reason: Reason::Destroyed,
-                    });
-                }
-            }
-            Event::MemberDies(index) => {
-                self.dead.insert(member(index));
-            }
-            Event::MemberIsOffline(index) => {
-                if self.dead.contains(&member(index)) {
-                    self.offline.insert(member(index));
-                }
-            }
-            Event::MemberReturns(index) => {
-                self.dead.remove(&member(index));
-                self.offline.remove(&member(index));
-            }
-            Event::TimePasses(milliseconds) => {
-                self.now = self.now.plus(Duration::from_millis(*milliseconds));
-            }
-        }
+    /// The workloads of one ordinal, whatever their members say.
+    pub(crate) fn slot(&self, ordinal: u32) -> impl Iterator<Item = (&String, &Instance)> {
+        self.instances.iter().filter(move |(_, instance)| {
+            let keyed = instance.config.get(key::MEMBER);
+            let here = keyed.map_or(0, |text| text.parse().expect("a number"));
+            instance.config.contains_key(key::APP) && here == ordinal
+        })
     }
 
-    /// Everything is well again, and the executor runs undisturbed.
-    pub(crate) fn settle(&mut self) -> Result<(), String> {
-        self.dead.clear();
-        self.offline.clear();
-        let replicas = self.spec.replicas;
-        self.spec = spec("good/2", replicas);
-        for _ in 0..400 {
-            self.trace.push("settling".to_owned());
-            match self.pass(usize::MAX, true, false) {
-                Next::Converged => return Ok(()),
-                Next::Wait(time) => self.now = self.now.plus(time.max(Duration::from_millis(1))),
-                Next::Again | Next::Failed(_) => {}
-                stuck @ (Next::Conflict(_) | Next::NoMember(_)) => {
-                    return Err(format!("{stuck:?}"));
-                }
-            }
-        }
-        Err("did not converge".to_owned())
+    /// The highest generation of an ordinal that anything still tells of: the record, or a workload, seen or not.
+    pub(crate) fn highest(&self, ordinal: u32) -> Option<u64> {
+        let generation = |instance: &Instance| {
+            let text = &instance.config[key::GENERATION];
+            text.parse().expect("a number")
+        };
+        let made = self.slot(ordinal).map(|(_, instance)| generation(instance));
+        let recorded = self.stored.slots.get(&ordinal).map(|slot| slot.generation);
+        made.chain(recorded).max()
+    }
+
+    /// What happened so far, for a failure.
+    pub(crate) fn story(&self) -> String {
+        self.trace.join("\n")
     }
 }

@@ -44,7 +44,7 @@ pub async fn remove(
         let world = observe::world(cluster).await?;
         let observation = observation::of_app(app, &world.seen, &world.members, &work);
         let now = clock::now();
-        let (next, workloads) = match removal::decide(&observation, &work, now) {
+        let (next, workloads) = match removal::decide(&observation, &work) {
             Removal::Delete { work, workloads } => (work, workloads),
             Removal::Done => return store::clear(cluster, app, tombstone).await,
             Removal::Unreachable(workloads) => {

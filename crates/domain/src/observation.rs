@@ -309,3 +309,6 @@ fn live_status(instance: &Seen, config: &BTreeMap<String, String>) -> Status {
         Power::Other => Status::Other,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,11 +14,16 @@ use domain::work::Work;
 use incus::profile::{self, ProfilePut};
 use incus::project;
 
+use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
 pub use document::AppRecord;
 use document::Keys;
+
+/// Who has written a revision: two applies of one declaration at once would else write the same, and each would take the
+/// other's revision for its own.
+const WRITER: &str = "user.homelab-ops.writer";
 
 /// How often a write whose outcome is unclear is looked up and tried again.
 const TRIES: usize = 3;
@@ -46,7 +51,7 @@ pub async fn snapshot(cluster: &Cluster) -> Result<BTreeMap<String, AppRecord>, 
 /// is older than the predecessor.
 ///
 /// # Guarantees
-/// `Ok` means that it was the highest revision after it was there. Running twice with the same entry succeeds twice.
+/// `Ok` means that it was the highest revision after it was there, and that this call has written it.
 ///
 /// # Errors
 /// [`Error::Overtaken`] if another writer won this number or a higher one.
@@ -56,7 +61,9 @@ pub async fn publish(cluster: &Cluster, app: &str, entry: &Entry) -> Result<(), 
         app: app.to_owned(),
         revision: entry.revision,
     };
-    let names = win(cluster, &name, document::write_entry(entry)?).await?;
+    let mut keys = document::write_entry(entry)?;
+    keys.insert(WRITER.to_owned(), clock::writer());
+    let names = win(cluster, &name, keys).await?;
     prune(cluster, &names, &name).await
 }
 
@@ -125,16 +132,21 @@ pub async fn finish(
     }
 }
 
-/// Deletes everything of an app below its tombstone, the work records too; they have nothing to tell any more.
+/// Deletes everything of an app below its tombstone, the work records too; they have nothing to tell any more, unless a
+/// newer revision goes on from them.
 ///
 /// # Errors
 /// If Incus does not answer.
 pub async fn clear(cluster: &Cluster, app: &str, tombstone: u64) -> Result<(), Error> {
-    let mut old: Vec<RevisionName> = names(cluster)
-        .await?
+    let names = names(cluster).await?;
+    let is_over = highest(&names, Kind::App, app) == tombstone;
+    let mut old: Vec<RevisionName> = names
         .into_iter()
         .filter(|name| name.app == app)
-        .filter(|name| name.kind == Kind::Work || name.revision < tombstone)
+        .filter(|name| match name.kind {
+            Kind::Work => is_over,
+            Kind::App => name.revision < tombstone,
+        })
         .collect();
     old.sort();
     delete(cluster, old).await

@@ -225,6 +225,11 @@ impl<'a> Pass<'a> {
                         name,
                         since: self.now,
                     }),
+                    // Written by a clock that has been set back since: until then its time would not begin to count.
+                    (Probe::Healthy, Some(since)) if since > self.now => Some(Step::StampHealthy {
+                        name,
+                        since: self.now,
+                    }),
                     (Probe::Unhealthy(_), Some(_)) => Some(Step::ClearHealthy { name }),
                     (Probe::Healthy, Some(_)) | (Probe::Unhealthy(_), None) => None,
                 }

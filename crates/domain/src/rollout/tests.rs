@@ -49,8 +49,8 @@ struct There {
 ///
 /// `0 g2 v1 running healthy well @m1`: the ordinal, the generation, the image; `running`, `stopped` (after this executor
 /// has started it), `never` (stopped and never started), `unfinished` (found stopped, and nobody knows whether its start
-/// has ended), `moving` (neither running nor stopped), `evacuated`, `unknown` or `lost`; then `healthy` for long, or
-/// `soaking` for ten seconds; `well` or `sick` at this pass; `ended` (seen stopped before, whatever is listed); its
+/// has ended), `moving` (neither running nor stopped), `evacuated`, `unknown` or `lost`; then `healthy` for long,
+/// `soaking` for ten seconds, or stamped an hour `ahead`; `well` or `sick` at this pass; `ended` (seen stopped before, whatever is listed); its
 /// output `kept`, or its start `refused`; its member.
 ///
 /// `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
@@ -157,6 +157,7 @@ impl There {
             match *word {
                 "healthy" => workload.healthy_since = Some(Moment(0)),
                 "soaking" => workload.healthy_since = Some(Moment(NOW.0 - 10_000)),
+                "ahead" => workload.healthy_since = Some(Moment(NOW.0 + 3_600_000)),
                 "well" => drop(observation.probes.insert(name, Probe::Healthy)),
                 "sick" => drop(observation.probes.insert(name, Probe::Unhealthy(text))),
                 "ended" => drop(observation.ended.insert(name)),

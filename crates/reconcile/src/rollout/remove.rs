@@ -40,6 +40,8 @@ pub async fn remove(
     work.revision = tombstone;
     let mut wake = Wake::listen(cluster).await;
     let mut disturbed = 0;
+    // What is on record already may be of a destroy that was cut off: whoever deletes must have won a record.
+    let mut recorded = false;
     loop {
         let world = observe::world(cluster).await?;
         let observation = observation::of_app(app, &world.seen, &world.members, &work);
@@ -67,10 +69,11 @@ pub async fn remove(
                 limit,
             });
         }
-        if next != work {
+        if next != work || !recorded {
             work_revision += 1;
             store::record(cluster, app, work_revision, &next).await?;
             work = next;
+            recorded = true;
         }
         let turn = cluster.steps.acquire().await.ok();
         let deletes = workloads

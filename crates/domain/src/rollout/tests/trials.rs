@@ -14,6 +14,8 @@ fn health_must_last_without_a_break() {
         v1 x1 | 0 g0 v1 running soaking well        | wait 1s
         v1 x1 | 0 g0 v1 running soaking sick        | web-0-g0: not healthy; wait 1s
         v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 running healthy sick | web-0-g1: not healthy; wait 1s
+        # The stamp is of a clock that has been set back since: its time begins now.
+        v1 x1 | 0 g0 v1 running ahead well          | web-0-g0: healthy; wait 1s
         # Nobody could be asked: that is no answer.
         v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 running healthy | wait 1s
         v1 x1 | 0 g0 v1 moving                      | wait 1s

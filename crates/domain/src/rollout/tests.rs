@@ -1,7 +1,7 @@
 //! The state machine as tables: what is declared, what is there, what is done next.
 //!
 //! Here is the language of the tables; `tests/*.rs` hold them, a file per question. What happens in between is in
-//! `crates/domain/tests/rollout_simulation.rs`.
+//! `crates/simulator`.
 
 mod forecasts;
 mod phases;

@@ -1,5 +1,5 @@
 //! Forecasts: what a plan shows. That an apply does just that is a property in
-//! `crates/domain/tests/rollout_simulation.rs`.
+//! `crates/simulator`.
 
 use super::*;
 

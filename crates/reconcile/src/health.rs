@@ -7,7 +7,7 @@ use core::time::Duration;
 use domain::app::Check;
 use domain::observation::Probe;
 use incus::exec::{ExecOutcome, exec_recorded};
-use incus::instance::Command;
+use incus::instance::{self, Command, InstanceState};
 
 use crate::cluster::Cluster;
 
@@ -19,8 +19,13 @@ const TIMED_OUT: i64 = 124;
 /// Asks one running workload.
 pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe {
     match check {
-        // That it runs was just seen in the list.
-        Check::Running {} => Probe::Healthy,
+        Check::Running {} => {
+            let state = instance::state(&cluster.project, name);
+            match cluster.client.send(state).await {
+                Ok(state) => alive(&state),
+                Err(error) => Probe::Unhealthy(error.to_string()),
+            }
+        }
         Check::Exec { command, timeout } => {
             let bounded = Command {
                 command: bound(command, *timeout),
@@ -31,6 +36,16 @@ pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe
                 Err(error) => Probe::Unhealthy(error.to_string()),
             }
         }
+    }
+}
+
+/// That it is listed as running is not enough: it is for a while after its first process has ended, until Incus has
+/// cleared up behind it, which takes seconds on a busy machine.
+fn alive(state: &InstanceState) -> Probe {
+    match (state.status.as_str(), state.pid > 0) {
+        ("Running" | "Ready", true) => Probe::Healthy,
+        ("Running" | "Ready", false) => Probe::Unhealthy("its first process has ended".to_owned()),
+        (status, _) => Probe::Unhealthy(format!("it is {status}")),
     }
 }
 
@@ -91,6 +106,30 @@ mod tests {
             ),
         ] {
             assert_eq!(answer(&outcome, second), Probe::Unhealthy(why.to_owned()));
+        }
+    }
+
+    /// Measured: a container whose init has ended is listed as running until its stop hook is through, without a process.
+    #[test]
+    fn what_runs_has_a_process() {
+        let state = |status: &str, pid| InstanceState {
+            status: status.to_owned(),
+            pid,
+            ..InstanceState::default()
+        };
+        for (status, pid, why) in [
+            ("Running", 4711, None),
+            ("Ready", 4711, None),
+            ("Running", -1, Some("its first process has ended")),
+            ("Running", 0, Some("its first process has ended")),
+            ("Stopped", 0, Some("it is Stopped")),
+            ("Frozen", 4711, Some("it is Frozen")),
+        ] {
+            let expected = match why {
+                None => Probe::Healthy,
+                Some(why) => Probe::Unhealthy(why.to_owned()),
+            };
+            assert_eq!(alive(&state(status, pid)), expected, "{status} {pid}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::rollout::step::Step;
 use crate::rollout::{Next, decide, to_probe};
 use crate::work::Work;
 
-/// No app needs more passes than a few for each of its workloads; a bound all the same, since a plan must end.
+/// A replica needs a handful of passes, and there are at most 999; a bound all the same, since a plan must end.
 const MOST_PASSES: usize = 50_000;
 
 /// The steps as the user reads them: ordinal, generation and image as written, never a member, a digest or a time.
@@ -22,6 +22,8 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
         now,
     };
     let mut work = work.clone();
+    // An apply publishes the next revision, for which the clocks of trials start anew.
+    work.revision = work.revision.saturating_add(1);
     let mut told = Vec::new();
     for _ in 0..MOST_PASSES {
         world.probe(&work);
@@ -33,7 +35,11 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
         }
         match decision.next {
             Next::Again => {}
-            Next::Wait(time) if !world.is_blind() => world.now = world.now.plus(time),
+            // Every check is healthy here, so nothing happens before the trial has been passed.
+            Next::Wait(time) if !world.observation.probes.is_empty() => {
+                world.now = world.now.plus(time.max(spec.health.min_healthy_time));
+            }
+            // What is waited for cannot be foretold: a member that does not answer, a workload that is being moved.
             Next::Wait(_)
             | Next::Converged
             | Next::Failed(_)
@@ -52,12 +58,6 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Waiting helps only if every workload can be seen.
-    fn is_blind(&self) -> bool {
-        let unknown = |workload: &Workload| workload.status == Status::Unknown;
-        self.observation.workloads.iter().any(unknown)
-    }
-
     fn probe(&mut self, work: &Work) {
         let names: Vec<String> = to_probe(self.spec, &self.observation, work, self.now)
             .into_iter()

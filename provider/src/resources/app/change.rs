@@ -345,11 +345,8 @@ async fn remove(
     let limit = Timeouts::from(prior.attr("timeouts"))
         .delete
         .unwrap_or(DEFAULT_TIMEOUT);
-    let tombstone = match entry.deleted {
-        // A destroy that was cut off goes on.
-        Some(_) => entry.revision,
-        None => bury(cluster, name, entry).await?,
-    };
+    // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
+    let tombstone = bury(cluster, name, entry).await?;
     let work = (record.work_revision, record.work.clone());
     rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
@@ -359,7 +356,7 @@ async fn remove(
 async fn bury(cluster: &Cluster, name: &str, entry: &Entry) -> Result<u64, Error> {
     let tombstone = Entry {
         revision: entry.revision + 1,
-        deleted: Some(clock::now()),
+        deleted: entry.deleted.or_else(|| Some(clock::now())),
         ..entry.clone()
     };
     store::publish(cluster, name, &tombstone).await?;

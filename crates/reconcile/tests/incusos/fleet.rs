@@ -127,9 +127,15 @@ impl Fleet {
 
     /// The cluster as a process sees it that has just begun; every machine is an endpoint.
     pub(crate) fn cluster(&self) -> Cluster {
+        self.cluster_beside(None)
+    }
+
+    /// The same, with one endpoint more at this address.
+    pub(crate) fn cluster_beside(&self, address: Option<&String>) -> Cluster {
         let endpoint =
             |address| Endpoint::parse(&format!("https://{address}")).expect("an endpoint");
-        let endpoints = self.addresses.values().map(endpoint).collect();
+        let addresses = self.addresses.values().chain(address);
+        let endpoints = addresses.map(endpoint).collect();
         let settings = Settings {
             fleet_project: entries::PROJECT.to_owned(),
             ..Settings::default()

@@ -27,6 +27,8 @@ pub(crate) struct Machine {
     /// What it shows until it is a member.
     pub(crate) certificate: Certificate,
     pub(crate) clustered: bool,
+    /// It does not reach its database, or that of its cluster.
+    pub(crate) lost: bool,
     pub(crate) config: BTreeMap<String, String>,
     /// What it has while it is no member.
     pub(crate) store: Store,
@@ -189,6 +191,7 @@ impl Machine {
             },
             certificate: Certificate::new(address),
             clustered: false,
+            lost: false,
             config: config.into(),
             store: Store::default(),
             datasets: BTreeSet::new(),

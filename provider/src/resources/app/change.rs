@@ -348,7 +348,7 @@ async fn remove(
     // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
     let tombstone = bury(cluster, name, entry).await?;
     // From here on nobody else records anything; what was recorded in between tells of workloads, too.
-    let record = store::snapshot(cluster).await?.remove(name);
+    let record = store::snapshot(cluster).await?.apps.remove(name);
     let record = record.unwrap_or_default();
     let work = (record.work_revision, record.work);
     rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;

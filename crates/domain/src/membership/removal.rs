@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decide::{History, LONGEST_MOMENT};
+use super::history::{History, LONGEST_MOMENT};
 use super::observation::{Candidate, Cluster, Member, Observation, Status};
 use super::spec::{MemberSpec, OnDestroy, daemon_key};
 use super::step::Step;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use domain::membership::decide::History;
+use domain::membership::history::History;
 use domain::membership::observation::{Candidate, Cluster as Seen, Observation};
 use domain::membership::spec::MemberSpec;
 use domain::membership::step::Step;

@@ -118,7 +118,6 @@ impl Work {
 
     /// Writes down that a workload is there, as it is seen; its trial begins with the next look at it.
     pub(crate) fn note(&mut self, workload: &Workload) -> &mut Made {
-        let doomed = self.is_doomed(workload);
         let slot = self.slots.entry(workload.ordinal).or_default();
         slot.generation = slot.generation.max(workload.generation);
         slot.workloads
@@ -128,13 +127,16 @@ impl Work {
             member: workload.member.clone(),
             generation: workload.generation,
             trial: None,
-            doomed,
+            doomed: false,
         })
     }
 
     /// Decides the deletion of a workload.
     pub(crate) fn doom(&mut self, workload: &Workload) {
-        self.note(workload).doomed = true;
+        let known = self.made(workload.ordinal, workload.generation);
+        let trial = known.and_then(|made| made.trial);
+        let made = self.note(workload);
+        (made.trial, made.doomed) = (trial, true);
     }
 
     /// Whether the deletion of a workload was decided.

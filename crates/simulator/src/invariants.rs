@@ -91,9 +91,17 @@ fn nothing_is_done_to_what_cannot_be_seen(step: &Step, look: &Look) -> Judged {
 
 /// An app that is destroyed is not called gone while a list did not show everything; without a record nobody can tell
 /// whose the instances of a silent member are.
-pub(crate) fn nothing_is_given_up_on_a_partial_read(fleet: &Fleet, ledger: &Ledger) -> Judged {
+pub(crate) fn nothing_is_given_up_on_a_partial_read(
+    fleet: &Fleet,
+    look: &Look,
+    ledger: &Ledger,
+) -> Judged {
     let mut left = fleet.ours();
-    left.retain(|name| !ledger.lost_record || fleet.answers(name));
+    let shown = |name: &String| {
+        let mut seen = look.seen.iter();
+        seen.any(|seen| seen.name == *name && seen.config.is_some())
+    };
+    left.retain(|name| !ledger.lost_record || shown(name));
     hold(
         left.is_empty(),
         "nothing_is_given_up_on_a_partial_read",

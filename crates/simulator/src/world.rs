@@ -164,12 +164,15 @@ impl World {
         }
     }
 
+    /// The next name of ordinal 0: one that is about to be used, and none that was in use a moment ago.
     fn take_name(&mut self) {
         let places = self.fleet.instances.values().filter_map(place);
         let here = places.filter(|(ordinal, _)| *ordinal == 0);
-        let next = here.map(|(_, generation)| generation + 1).max();
+        let there = here.map(|(_, generation)| generation).max();
+        let highest = there.max(self.ledger.highest(0));
         let replicas = self.declared.map_or(1, |(_, replicas)| replicas);
-        let name = spec("good/1", replicas).workload_name(0, next.unwrap_or(0));
+        let next = highest.map_or(0, |highest| highest + 1);
+        let name = spec("good/1", replicas).workload_name(0, next);
         if !self.fleet.instances.contains_key(&name) {
             self.fleet.make_by_hand(&name);
         }

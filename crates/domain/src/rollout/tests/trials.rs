@@ -35,6 +35,7 @@ fn a_candidate_that_ends_has_failed() {
         # What does not run does not serve.
         v2 x1 | 0 g0 v1 unfinished healthy, 0 g1 v2 stopped kept | replica 0: remove failed generation 1; failed
         # It was healthy for a moment, ended, and is listed as running once more: it has failed all the same.
+        v1 x1 | 0 g0 v1 running well ended                    | web-0-g0: keep the last output; again
         v1 x1 | 0 g0 v1 running soaking well ended            | web-0-g0: keep the last output; again
         v1 x1 | 0 g0 v1 running healthy well ended            | web-0-g0: keep the last output; again
         # It runs after all, whatever an attempt before was told.

@@ -47,6 +47,15 @@ pub enum Error {
         #[source]
         cause: Box<incus::Error>,
     },
+    /// A machine was not asked to join, because what comes before that failed.
+    #[error("could not prepare to {doing}")]
+    JoinNotBegun {
+        /// The step.
+        doing: String,
+        /// Why.
+        #[source]
+        cause: Box<incus::Error>,
+    },
     /// Whoever answers for the cluster is not the one that the join was decided for.
     #[error(
         "the cluster's certificate is {seen}, and that of the join token {token}; expected {expected} for both"
@@ -186,7 +195,7 @@ impl Error {
 
     fn cause(&self) -> Option<&incus::Error> {
         match self {
-            Self::MemberStep { cause, .. } => Some(cause),
+            Self::MemberStep { cause, .. } | Self::JoinNotBegun { cause, .. } => Some(cause),
             Self::Incus(cause) => Some(cause),
             _ => None,
         }

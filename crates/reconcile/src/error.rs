@@ -8,7 +8,7 @@ use domain::entry::Refusal;
 use domain::placement::NoMember;
 use domain::rollout::{Conflict, Failure};
 
-/// Why an app is not as declared.
+/// Why an app or a member is not as declared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,8 +1,9 @@
 //! The fleet store: profiles of the fleet project as documents, one immutable profile per revision.
 //!
-//! Before: `rollout.rs` and the provider's Reads. After: `incus::profile`. `domain::entry` decides who may write;
-//! here is how a number is won: by creating its profile, and by seeing afterwards that none is higher. `If-Match`
-//! guards nothing (two writers within milliseconds both succeed), so it is not used.
+//! Before: `rollout.rs`, `member/entry.rs` and the provider's Reads. After: `incus::profile`. `domain::entry` and
+//! `domain::membership::claim` decide who may write; here is how a number is won: by creating its profile, and by seeing
+//! afterwards that none is higher. `If-Match` guards nothing (two writers within milliseconds both succeed), so it is not
+//! used.
 
 mod document;
 

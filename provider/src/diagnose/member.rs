@@ -85,7 +85,7 @@ fn other_owner(doing: &str, name: &str, error: &Error) -> Diagnostic {
         _ => ("", "  tofu state rm ADDRESS\n"),
     };
     Diagnostic::error(format!("Member {name} exists already and belongs to another configuration")).detail(format!(
-        "{} It was left alone. {replacing}Else remove it from this configuration; or, if this configuration is to take the \
+        "{} It was left alone. {replacing}Remove it from this configuration; or, if this configuration is to take the \
          member over, import it (with the address of this resource in place of ADDRESS) and apply again:\n\n\
          {forget}  tofu import ADDRESS {name}",
         told(error)

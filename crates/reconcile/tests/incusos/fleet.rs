@@ -145,13 +145,22 @@ impl Fleet {
 
     /// One pass of a process that has just begun.
     pub(crate) async fn pass(&self, spec: &MemberSpec) -> Result<Passed, Error> {
+        self.pass_after(spec, &mut Attempts::default()).await
+    }
+
+    /// The same, of one that has made these attempts.
+    pub(crate) async fn pass_after(
+        &self,
+        spec: &MemberSpec,
+        attempts: &mut Attempts,
+    ) -> Result<Passed, Error> {
         let (changes, stop) = (Changes::new(), CancellationToken::new());
         member::pass(
             &self.cluster(),
             spec,
             &mut Publication::new(spec, OWNER.to_owned(), true),
             &changes,
-            &mut Attempts::default(),
+            attempts,
             &stop,
         )
         .await

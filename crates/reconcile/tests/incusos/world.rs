@@ -63,6 +63,8 @@ pub(crate) struct Cluster {
     /// The names that the tokens were made for, by the operations that stand for them.
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) minted: usize,
+    /// Whether it makes tokens.
+    pub(crate) mints: bool,
     /// Why it will not accept the next joiner.
     pub(crate) rejects: Option<String>,
 }
@@ -106,6 +108,7 @@ impl World {
                 trusted: Vec::new(),
                 tokens: BTreeMap::new(),
                 minted: 0,
+                mints: true,
                 rejects: None,
             },
         }

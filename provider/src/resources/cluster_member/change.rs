@@ -205,7 +205,9 @@ impl Work<'_> {
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
             let pass = member::pass(cluster, spec, publication, changes, &mut attempts, &stop);
-            match wait.within(pass).await {
+            let passed = wait.within(pass).await;
+            wait.came_to(attempts.steps());
+            match passed {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => {
@@ -286,7 +288,9 @@ impl Work<'_> {
             let (cluster, changes) = (self.cluster, self.changes);
             let (grave, attempts) = (&mut grave, &mut attempts);
             let removal = member::remove(cluster, spec, grave, applied, changes, attempts, &stop);
-            match wait.within(removal).await {
+            let removed = wait.within(removal).await;
+            wait.came_to(attempts.steps());
+            match removed {
                 Ok(Removed::Gone { warnings }) => {
                     let told = |warning| diagnose::left_behind(&spec.name, warning);
                     return Ok(warnings.iter().map(told).collect());

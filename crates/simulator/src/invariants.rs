@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::app::{AppSpec, key};
 use domain::moment::Moment;
 use domain::rollout::step::{Reason, Step};
+use domain::work::Work;
 
 use crate::executor::{Look, Pass};
 use crate::fleet::{Fleet, Instance, place};
@@ -89,19 +90,20 @@ fn nothing_is_done_to_what_cannot_be_seen(step: &Step, look: &Look) -> Judged {
     })
 }
 
-/// An app that is destroyed is not called gone while a list did not show everything; without a record nobody can tell
-/// whose the instances of a silent member are.
-pub(crate) fn nothing_is_given_up_on_a_partial_read(
-    fleet: &Fleet,
-    look: &Look,
-    ledger: &Ledger,
-) -> Judged {
-    let mut left = fleet.ours();
-    let shown = |name: &String| {
+/// An app that is destroyed is not called gone while a list did not show everything: what it showed, and what is on record.
+/// Of what a stalled executor makes later nobody can know.
+pub(crate) fn nothing_is_given_up_on_a_partial_read(look: &Look, work: &Work) -> Judged {
+    let known = |name: &str| {
         let mut seen = look.seen.iter();
-        seen.any(|seen| seen.name == *name && seen.config.is_some())
+        let shown = seen.any(|seen| seen.name == name && seen.config.is_some());
+        shown || work.by_name(name).is_some()
     };
-    left.retain(|name| !ledger.lost_record || shown(name));
+    let there = look.truth.iter();
+    let ours = there.filter(|(_, instance)| instance.config.contains_key(key::APP));
+    let left: Vec<&String> = ours
+        .map(|(name, _)| name)
+        .filter(|name| known(name))
+        .collect();
     hold(
         left.is_empty(),
         "nothing_is_given_up_on_a_partial_read",

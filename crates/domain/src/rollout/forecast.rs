@@ -4,6 +4,8 @@
 //! `rollout_steps`. It runs `decide` itself on a world in memory where every step succeeds and every check is
 //! healthy, so the plan cannot promise anything else than what an undisturbed apply does.
 
+use core::time::Duration;
+
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Status, Workload};
@@ -13,6 +15,9 @@ use crate::work::Work;
 
 /// A replica needs a handful of passes, and there are at most 999; a bound all the same, since a plan must end.
 const MOST_PASSES: usize = 50_000;
+
+/// How long a pass takes here: just long enough that no two begin at once.
+const STEP: Duration = Duration::from_millis(1);
 
 /// The steps as the user reads them: ordinal, generation and image as written, never a member, a digest or a time.
 pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Vec<String> {
@@ -26,6 +31,8 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
     work.revision = work.revision.saturating_add(1);
     let mut told = Vec::new();
     for _ in 0..MOST_PASSES {
+        // Steps take time: who was begun first is ahead.
+        world.now = world.now.plus(STEP);
         world.probe(&work);
         let decision = decide(spec, &world.observation, &work, world.now);
         work = decision.work;
@@ -35,9 +42,11 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
         }
         match decision.next {
             Next::Again => {}
-            // Every check is healthy here, so nothing happens before the trial has been passed.
+            // Every check is healthy here, so nothing happens before the first trial has been passed.
             Next::Wait(time) if !world.observation.probes.is_empty() => {
-                world.now = world.now.plus(time.max(spec.health.min_healthy_time));
+                world.now = world
+                    .now
+                    .plus(world.first_passed_in().unwrap_or(time).saturating_sub(STEP));
             }
             // What is waited for cannot be foretold: a member that does not answer, a workload that is being moved.
             Next::Wait(_)
@@ -58,6 +67,22 @@ struct World<'a> {
 }
 
 impl World<'_> {
+    /// When the first of the trials that go on will have been passed.
+    fn first_passed_in(&self) -> Option<Duration> {
+        let on_trial = |workload: &&Workload| {
+            let probes = &self.observation.probes;
+            probes.contains_key(&workload.name)
+        };
+        let left = |workload: &Workload| {
+            let healthy_for = self.now.since(workload.healthy_since?);
+            let health = &self.spec.health;
+            let left = health.min_healthy_time.checked_sub(healthy_for)?;
+            (!left.is_zero()).then_some(left)
+        };
+        let workloads = self.observation.workloads.iter().filter(on_trial);
+        workloads.filter_map(left).min()
+    }
+
     fn probe(&mut self, work: &Work) {
         let names: Vec<String> = to_probe(self.spec, &self.observation, work, self.now)
             .into_iter()

@@ -50,7 +50,7 @@ impl Executor {
                 Removal::Done => {
                     // What a newer revision has made or recorded is not ours to delete.
                     if fleet.store.highest(Kind::App) == self.revision {
-                        invariants::nothing_is_given_up_on_a_partial_read(fleet, &look, ledger)?;
+                        invariants::nothing_is_given_up_on_a_partial_read(&look, &self.work)?;
                         fleet.store.lose_record();
                         ledger.forget();
                     }

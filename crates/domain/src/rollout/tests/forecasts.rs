@@ -38,6 +38,15 @@ fn forecasts_read_as_the_plan_shows_them() {
                 "replica 1: remove generation 2",
             ][..],
         ),
+        // Who is ahead is promoted first.
+        (
+            "v2 x2",
+            "0 g0 v1 running healthy, 0 g1 v2 running, 1 g0 v1 running healthy, 1 g1 v2 running soaking",
+            &[
+                "replica 1: promote generation 1, remove generation 0",
+                "replica 0: promote generation 1, remove generation 0",
+            ][..],
+        ),
         (
             "v3 x1",
             "0 g0 v1 running healthy, 0 g1 v2 running",

@@ -57,6 +57,10 @@ pub struct Made {
     /// The clock of its trial; none until somebody has looked at it after its start was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Clock>,
+    /// Whether its deletion was decided. Whoever decided that may be at it still, or come back to it, so nobody counts on
+    /// it any more: it neither serves nor takes over.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub doomed: bool,
 }
 
 /// The clock of a trial: the health deadline counts from here.
@@ -114,6 +118,7 @@ impl Work {
 
     /// Writes down that a workload is there, as it is seen; its trial begins with the next look at it.
     pub(crate) fn note(&mut self, workload: &Workload) -> &mut Made {
+        let doomed = self.is_doomed(workload);
         let slot = self.slots.entry(workload.ordinal).or_default();
         slot.generation = slot.generation.max(workload.generation);
         slot.workloads
@@ -123,7 +128,19 @@ impl Work {
             member: workload.member.clone(),
             generation: workload.generation,
             trial: None,
+            doomed,
         })
+    }
+
+    /// Decides the deletion of a workload.
+    pub(crate) fn doom(&mut self, workload: &Workload) {
+        self.note(workload).doomed = true;
+    }
+
+    /// Whether the deletion of a workload was decided.
+    pub fn is_doomed(&self, workload: &Workload) -> bool {
+        self.made(workload.ordinal, workload.generation)
+            .is_some_and(|made| made.doomed && made.name == workload.name)
     }
 
     /// The place and record of a workload, by the name of its Incus instance.

@@ -258,12 +258,18 @@ impl Executor {
         }
     }
 
-    fn confirm(&self, fleet: &mut Fleet, luck: Luck) -> Stage {
+    fn confirm(&mut self, fleet: &mut Fleet, luck: Luck) -> Stage {
         fleet.request(luck);
         if fleet.store.highest(Kind::App) != self.revision {
             return Stage::Ended(End::Overtaken);
         }
-        Stage::Prune(old(fleet, Kind::App, self.revision), Box::new(Stage::Look))
+        if self.removes {
+            // From here on nobody else records anything; what was recorded in between tells of workloads, too.
+            (_, self.work, self.work_revision) = fleet.store.snapshot();
+            self.work.revision = self.revision;
+        }
+        let old = old(fleet, Kind::App, self.revision);
+        Stage::Prune(old, Box::new(Stage::Look))
     }
 
     fn prune(

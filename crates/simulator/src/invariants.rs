@@ -160,6 +160,11 @@ fn one_replica_is_acted_upon_in_a_pass(steps: &[Step]) -> Judged {
 fn replicas_are_upgraded_one_at_a_time(spec: &AppSpec, pass: &Pass, now: Moment) -> Judged {
     let mut there: BTreeMap<u32, Vec<&Instance>> = BTreeMap::new();
     for seen in pass.look.seen.iter().filter(|seen| seen.config.is_some()) {
+        // What is to go, by a decision of before, is nothing that an upgrade could take down.
+        let made = pass.work.by_name(&seen.name);
+        if made.is_some_and(|(_, made)| made.doomed) {
+            continue;
+        }
         let instance = pass.look.truth.get(&seen.name);
         if let Some((instance, (ordinal, _))) = instance.and_then(|one| Some((one, place(one)?))) {
             there.entry(ordinal).or_default().push(instance);
@@ -263,7 +268,10 @@ impl Serving<'_> {
                 .config
                 .get(key::IMAGE)
                 .is_some_and(|image| image.starts_with("good"));
-            let trusted = chosen || is_good || self.ledger.lost_record;
+            let since = self.ledger.well_since(other);
+            let lasted = since.map(|since| self.pass.asked_at.since(since));
+            let proven = lasted >= Some(self.spec.health.min_healthy_time);
+            let trusted = chosen || is_good || proven || self.ledger.lost_record;
             other != name && instance.running && trusted
         })
     }

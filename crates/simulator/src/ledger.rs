@@ -68,7 +68,8 @@ impl Ledger {
             Step::StampHealthy { name, .. } => {
                 let health = self.health.entry(name.clone()).or_default();
                 if health.sick_at.is_none_or(|sick_at| asked_at > sick_at) {
-                    health.well_since.get_or_insert(asked_at);
+                    let since = health.well_since.get_or_insert(asked_at);
+                    *since = (*since).min(asked_at);
                 }
             }
             Step::ClearHealthy { name } => self.unhealthy(name, asked_at),

@@ -1,9 +1,11 @@
 //! The stories of a hundred seeds, and what every executor must survive: a power cut between any two requests.
 
-use simulator::event::Event;
+use domain::app::key;
+use simulator::event::{Event, story};
 use simulator::executor::End;
-use simulator::fleet::MEMBERS;
-use simulator::random::Luck;
+use simulator::fleet::{MEMBERS, place};
+use simulator::invariants::Judged;
+use simulator::random::{Luck, Random};
 use simulator::trace;
 use simulator::world::World;
 
@@ -28,14 +30,14 @@ fn every_story_ends_well() {
 #[test]
 fn a_seed_tells_one_story() {
     for seed in 0..10 {
-        let events = simulator::event::story(seed);
-        assert_eq!(events, simulator::event::story(seed));
+        let events = story(seed);
+        assert_eq!(events, story(seed));
         assert_eq!(
             trace::replay(&events, None).1,
             trace::replay(&events, None).1
         );
     }
-    assert_ne!(simulator::event::story(1), simulator::event::story(2));
+    assert_ne!(story(1), story(2));
 }
 
 /// A fleet that serves good/1, and an apply of good/2 that has just begun.
@@ -103,6 +105,43 @@ fn a_failing_image_takes_nothing_down() {
             // Changed back: nothing to do but to forget the failure.
             let (end, told) = world.to_its_end("good/1", replicas).expect("sound");
             assert_eq!((end, told), (End::Converged, Vec::new()));
+        }
+    }
+}
+
+/// One thing that happens where nothing goes wrong but executors: one of them has a turn, stalls, is killed or begins anew.
+fn happens_to_executors(world: &mut World, random: &mut Random) -> Judged {
+    let who = usize::from(random.below(2) == 0);
+    match random.below(10) {
+        0 => world.happen(&Event::Kill(who)),
+        1..4 => {
+            let image = ["good/1", "good/2"][usize::from(random.below(2) == 0)];
+            world.happen(&Event::Apply(who, image, 2))
+        }
+        _ => (0..random.below(40))
+            .try_for_each(|_| world.happen(&Event::Advance(who, Luck(random.number() | 1)))),
+    }
+}
+
+/// Two executors, declarations that go back and forth, stalls and kills: with good images every replica always serves.
+#[test]
+fn applies_and_kills_alone_take_nothing_down() {
+    for seed in 0..seeds() {
+        let mut random = Random::new(seed);
+        let mut world = World::default();
+        world.converge("good/1", 2).expect("it comes up");
+        for _ in 0..60 {
+            let judged = happens_to_executors(&mut world, &mut random);
+            let told = || format!("seed {seed}\n{}", world.told.join("\n"));
+            assert!(judged.is_ok(), "{judged:?} {}", told());
+            for ordinal in 0..2 {
+                let mut there = world.fleet.instances.values();
+                let serves = there.any(|one| {
+                    let here = place(one).is_some_and(|(of, _)| of == ordinal);
+                    here && one.running && one.config.contains_key(key::HEALTHY_SINCE)
+                });
+                assert!(serves, "replica {ordinal} is down: {}", told());
+            }
         }
     }
 }

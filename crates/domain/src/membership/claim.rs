@@ -1,7 +1,7 @@
 //! Claims: who may write the next revision of a member's entry, what it says, and who may bury it.
 //!
-//! Before: `reconcile/src/member/entry.rs` has read the fleet store. After: it writes what is decided here. An app exists because its entry does; a member exists because the cluster lists it, and that decides what an entry
-//! is worth.
+//! Before: `reconcile/src/member/entry.rs` has read the fleet store. After: it writes what is decided here. An app exists
+//! because its entry does; a member exists because the cluster lists it, and that decides what an entry is worth.
 
 use super::document::{MemberDocument, MemberEntry};
 use crate::entry::{Entry, Executor};
@@ -33,9 +33,9 @@ pub enum Claim {
 /// Decides about the entry of a member that is to be as it is declared.
 ///
 /// # Guarantees
-/// A finished entry of a member that is listed goes to its owner only. One that never finished may be taken over by any
-/// create, so that an apply that was killed is simply repeated; so may the entry of a member that is none any more, because it
-/// was removed by other means. A tombstone is an absence, and numbering goes on.
+/// A finished entry of a member that is listed goes to its owner only. One that never finished is nobody's, so that an apply
+/// that was killed is simply repeated; so is, for a create, the entry of a member that is none any more, because it was
+/// removed by other means. A tombstone is an absence, and numbering goes on.
 pub fn claim(
     highest: Option<&MemberEntry>,
     is_listed: bool,
@@ -63,10 +63,12 @@ pub fn claim(
                 false => publish(entry.revision + 1, Some(entry)),
             }
         }
-        Some(entry) if claimant.is_new && (entry.created.is_none() || !is_listed) => {
-            publish(entry.revision + 1, None)
+        Some(entry)
+            if is_anothers(entry, Some(claimant.owner)) && (is_listed || !claimant.is_new) =>
+        {
+            Claim::Foreign
         }
-        Some(_) => Claim::Foreign,
+        Some(entry) => publish(entry.revision + 1, None),
     }
 }
 
@@ -88,12 +90,12 @@ pub fn burial(highest: Option<&MemberEntry>, owner: Option<&str>, now: Moment) -
     match highest {
         None => Burial::Nothing,
         Some(entry) if entry.deleted.is_some() => Burial::Buried(entry.revision),
-        Some(entry) if Some(entry.owner.as_str()) == owner => Burial::Bury(Box::new(Entry {
+        Some(entry) if is_anothers(entry, owner) => Burial::Foreign,
+        Some(entry) => Burial::Bury(Box::new(Entry {
             revision: entry.revision + 1,
             deleted: Some(now),
             ..entry.clone()
         })),
-        Some(_) => Burial::Foreign,
     }
 }
 
@@ -112,7 +114,13 @@ fn is_behind(entry: &MemberEntry) -> bool {
 
 /// Whether the member belongs to somebody else than `owner`. A tombstone belongs to nobody.
 pub fn is_foreign(highest: Option<&MemberEntry>, owner: Option<&str>) -> bool {
-    highest.is_some_and(|entry| entry.deleted.is_none() && Some(entry.owner.as_str()) != owner)
+    highest.is_some_and(|entry| is_anothers(entry, owner))
+}
+
+/// One that never finished has no state anywhere, so it keeps nobody out.
+fn is_anothers(entry: &MemberEntry, owner: Option<&str>) -> bool {
+    let counts = entry.deleted.is_none() && entry.created.is_some();
+    counts && Some(entry.owner.as_str()) != owner
 }
 
 #[cfg(test)]
@@ -182,7 +190,7 @@ mod tests {
             (Some('t'), listed, a, "a r4"),
             (None, listed, a, "a r1"),
             (Some('f'), listed, b, "foreign"),
-            (Some('u'), listed, b, "foreign"),
+            (Some('u'), listed, b, "b r4"),
             (Some('f'), false, b, "foreign"),
         ] {
             let highest = highest.map(entry);
@@ -227,7 +235,6 @@ mod tests {
             (Some('t'), Some("a"), Burial::Buried(3)),
             (Some('t'), Some("b"), Burial::Buried(3)),
             (Some('f'), Some("b"), Burial::Foreign),
-            (Some('u'), Some("b"), Burial::Foreign),
             (Some('f'), None, Burial::Foreign),
         ] {
             let highest = highest.map(entry);
@@ -236,6 +243,10 @@ mod tests {
                 expected,
                 "{highest:?} {owner:?}"
             );
+        }
+        for owner in [Some("b"), None] {
+            let buried = burial(Some(&entry('u')), owner, NOW);
+            assert!(matches!(buried, Burial::Bury(_)), "{owner:?}: {buried:?}");
         }
     }
 
@@ -268,7 +279,10 @@ mod tests {
             (None, None, false),
             (Some('f'), Some("a"), false),
             (Some('f'), Some("b"), true),
-            (Some('u'), None, true),
+            (Some('f'), None, true),
+            // A first change of a member that was imported without an entry, and failed.
+            (Some('u'), None, false),
+            (Some('u'), Some("b"), false),
             (Some('t'), Some("b"), false),
         ] {
             let highest = highest.map(entry);

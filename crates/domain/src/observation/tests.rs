@@ -32,6 +32,7 @@ fn recorded(name: &str) -> Work {
         member: Some("m1".to_owned()),
         generation: 0,
         trial: None,
+        doomed: false,
     };
     let slot = Slot {
         workloads: vec![made],

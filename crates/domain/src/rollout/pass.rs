@@ -270,6 +270,7 @@ impl<'a> Pass<'a> {
             member,
             generation,
             trial: None,
+            doomed: false,
         });
         decision
     }
@@ -347,7 +348,11 @@ impl<'a> Pass<'a> {
                 reason,
             })
             .collect();
-        self.recorded(steps)
+        let mut decision = self.recorded(steps);
+        for workload in workloads {
+            decision.work.doom(workload);
+        }
+        decision
     }
 
     fn step(&self, step: Step) -> Decision {

@@ -42,6 +42,7 @@ pub fn decide(observation: &Observation, work: &Work) -> Removal {
         };
     }
     let mut work = recorded(work, observation);
+    workloads.iter().for_each(|workload| work.doom(workload));
     work.decided = workloads
         .iter()
         .map(|workload| delete(workload).to_string())

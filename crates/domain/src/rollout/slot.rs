@@ -124,6 +124,10 @@ impl<'a, 'b> Judge<'a, 'b> {
         let unknown = unknown.copied();
         let mut live = here;
         live.retain(|workload| workload.status.is_live());
+        let doomed = self.doomed(&mut live);
+        if !doomed.is_empty() {
+            return Slot::Leftovers(doomed);
+        }
         let Some((newest, older)) = live.split_last() else {
             return unknown.map_or(Slot::Missing, Slot::Unknown);
         };
@@ -148,6 +152,22 @@ impl<'a, 'b> Judge<'a, 'b> {
             true => Slot::Leftovers(vec![serving]),
             false => Slot::StaleCandidate(newest),
         }
+    }
+
+    /// Takes those of which the deletion was decided away from `live`, and tells which of them go now: what does not
+    /// serve, and the rest as soon as another one is proven. Until then it may go on, but nothing is left to it.
+    fn doomed(&self, live: &mut Vec<&'a Workload>) -> Vec<&'a Workload> {
+        let (mut doomed, rest): (Vec<_>, Vec<_>) = live
+            .iter()
+            .partition(|workload| self.work.is_doomed(workload));
+        *live = rest;
+        let serves = |workload: &Workload| runs(workload) && workload.healthy_since.is_some();
+        let proven =
+            |workload: &&Workload| runs(workload) && is_sustained(workload, self.spec, self.now);
+        if !live.iter().any(proven) {
+            doomed.retain(|workload| !serves(workload));
+        }
+        doomed
     }
 
     /// One generation that can be seen. Whether it is outdated matters only if no silent member has another one, which

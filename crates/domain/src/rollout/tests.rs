@@ -54,7 +54,7 @@ struct There {
 /// output `kept`, or its start `refused`; its member.
 ///
 /// `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
-/// before), `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
+/// before), `doomed 0 g1` (its deletion was decided), `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
 fn there(words: &str) -> There {
     let mut there = There::default();
     there.work.revision = REVISION;
@@ -70,6 +70,11 @@ fn there(words: &str) -> There {
             }
             ["record", ordinal, generation] => {
                 there.slot(ordinal).generation = number(generation);
+            }
+            ["doomed", ordinal, generation] => {
+                there.trial(ordinal, generation, "0s", REVISION);
+                let made = there.slot(ordinal).workloads.last_mut();
+                made.expect("just made").doomed = true;
             }
             ["trial", ordinal, generation, ago] => there.trial(ordinal, generation, ago, REVISION),
             ["old", "trial", ordinal, generation, ago] => {
@@ -112,6 +117,7 @@ impl There {
                 began_at: Moment(NOW.0 - i64::try_from(ago.as_millis()).expect("a short time")),
                 revision,
             }),
+            doomed: false,
         };
         let slot = self.slot(ordinal);
         slot.generation = slot.generation.max(made.generation);

@@ -22,6 +22,9 @@ use crate::entries;
 use crate::listener::{Call, Host, listen};
 use crate::world::{Machine, World};
 
+/// The configuration that everything is declared in.
+pub(crate) const OWNER: &str = "me";
+
 /// Machines that run.
 pub(crate) struct Fleet {
     shared: Arc<Shared>,
@@ -155,7 +158,7 @@ impl Fleet {
         member::pass(
             &self.cluster(),
             spec,
-            &mut Publication::new(spec, "me".to_owned(), true),
+            &mut Publication::new(spec, OWNER.to_owned(), true),
             &changes,
             attempts,
             &stop,

@@ -5,6 +5,7 @@
 
 use domain::app::{STOP_GRACE, key};
 use domain::entry::Kind;
+use domain::moment::Moment;
 use domain::observation::{self, Member, MemberStatus, Observation, Probe};
 use domain::rollout::removal::{self, Removal};
 use domain::rollout::step::{Reason, Step};
@@ -98,7 +99,7 @@ impl Executor {
         }
         let mut observation = observation::of_app(APP, &seen, &members, &self.work);
         if self.fault == Some(Fault::PromotesAtOnce) {
-            let stamped = |since: &mut domain::moment::Moment| since.0 = 0;
+            let stamped = |since: &mut Moment| since.0 = 0;
             let workloads = observation.workloads.iter_mut();
             workloads
                 .filter_map(|one| one.healthy_since.as_mut())
@@ -333,6 +334,8 @@ impl Executor {
     /// What the instances are after a step, and after the same step again, if nothing disturbs it.
     fn once_and_twice(&self, fleet: &Fleet, step: &Step) -> (Fleet, Fleet) {
         let mut once = fleet.clone();
+        // What others are at is not done by this step.
+        once.pass_time(Moment(once.now.0 + 120_000));
         self.carry_out(&mut once, step);
         let mut twice = once.clone();
         self.carry_out(&mut twice, step);

@@ -62,6 +62,26 @@ fn a_declaration_that_changes_half_way_leaves_what_serves() {
     );
 }
 
+/// Cases 34: whoever decided a deletion may come back to it, so what is doomed neither serves nor takes over.
+#[test]
+fn what_is_doomed_is_not_counted_on() {
+    check(
+        "
+        # Declared once more while it was being removed: the next one is begun when it is gone.
+        v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 running healthy well, doomed 0 g1 | replica 0: remove generation 1; again
+        v2 x1 | 0 g0 v1 running healthy, record 0 g1             | replica 0: create generation 2; again
+        # It is all that runs: it goes when another one serves.
+        v1 x1 | 0 g0 v1 running healthy, doomed 0 g0             | replica 0: create generation 1; again
+        v1 x1 | 0 g0 v1 running healthy, 0 g1 v1 running well, doomed 0 g0 | web-0-g1: healthy; wait 1s
+        v1 x1 | 0 g0 v1 running healthy, 0 g1 v1 running soaking well, doomed 0 g0 | wait 1s
+        v1 x1 | 0 g0 v1 running healthy, 0 g1 v1 running healthy well, doomed 0 g0 | replica 0: remove generation 0; again
+        # It does not serve: it goes at once.
+        v1 x1 | 0 g0 v1 unfinished healthy, doomed 0 g0          | replica 0: remove generation 0; again
+        v1 x1 | 0 g0 v1 running sick, doomed 0 g0                | replica 0: remove generation 0; again
+        ",
+    );
+}
+
 /// HF-34, cases 34: what should run is started, and what was served by hand or by a killed apply is not judged by it.
 #[test]
 fn what_should_run_is_started() {

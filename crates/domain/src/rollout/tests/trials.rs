@@ -169,6 +169,39 @@ fn who_serves_is_recorded_before_anything_stops() {
     assert_eq!(serving("v2 x1", failed), Some(3));
 }
 
+/// A deletion is on record with its workload, whatever it is for, and stays there until the workload is gone.
+#[test]
+fn what_is_to_go_is_doomed_by_the_record() {
+    for (declared, is_there) in [
+        (
+            "v2 x1",
+            "0 g0 v1 running healthy, 0 g1 v2 running healthy well",
+        ),
+        ("v1 x2", "0 g1 v1 running healthy, 1 g0 v1 stopped kept"),
+        ("v1 x1", "0 g0 v1 running healthy, 1 g0 v1 running healthy"),
+        ("v1 x1", "0 g0 v1 running healthy, 0 g1 v2 running"),
+    ] {
+        let decision = decide_on(declared, &there(is_there));
+        let deleted = decision.steps.iter().find_map(|step| match step {
+            Step::Delete {
+                ordinal,
+                generation,
+                ..
+            } => Some((*ordinal, *generation)),
+            _ => None,
+        });
+        let doomed = decision.work.slots.iter().flat_map(|(ordinal, slot)| {
+            let doomed = slot.workloads.iter().filter(|made| made.doomed);
+            doomed.map(|made| (*ordinal, made.generation))
+        });
+        assert_eq!(
+            doomed.collect::<Vec<_>>(),
+            [deleted.expect("a delete")],
+            "{is_there}"
+        );
+    }
+}
+
 /// The record is completed by what is seen, forgets what is gone, and the failure once everything is as declared.
 #[test]
 fn the_record_is_rebuilt_and_tidied() {

@@ -16,14 +16,15 @@ const LONGEST_QUOTE: usize = 500;
 /// What `timeout` ends with when the time is over.
 const TIMED_OUT: i64 = 124;
 
-/// Asks one running workload.
-pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe {
+/// Asks one running workload; `None` if Incus could not say, which is nothing against the workload.
+pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Option<Probe> {
     match check {
         Check::Running {} => {
             let state = instance::state(&cluster.project, name);
             match cluster.client.send(state).await {
-                Ok(state) => alive(&state),
-                Err(error) => Probe::Unhealthy(error.to_string()),
+                Ok(state) => Some(alive(&state)),
+                Err(error) if error.is_not_found() => Some(Probe::Unhealthy(error.to_string())),
+                Err(_) => None,
             }
         }
         Check::Exec { command, timeout } => {
@@ -31,10 +32,11 @@ pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe
                 command: bound(command, *timeout),
                 ..Command::default()
             };
-            match exec_recorded(&cluster.client, &cluster.project, name, &bounded).await {
+            let asked = exec_recorded(&cluster.client, &cluster.project, name, &bounded).await;
+            Some(match asked {
                 Ok(outcome) => answer(&outcome, *timeout),
                 Err(error) => Probe::Unhealthy(error.to_string()),
-            }
+            })
         }
     }
 }

@@ -125,7 +125,15 @@ impl<'a> Pass<'a> {
 
     /// Nothing serves here that could be lost, so this waits for nobody's trial.
     fn missing(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
-        matches!(slot, Slot::Missing).then(|| self.create(ordinal))
+        if !matches!(slot, Slot::Missing) {
+            return None;
+        }
+        let mut decision = self.create(ordinal);
+        // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
+        if !decision.steps.is_empty() {
+            decision.work.slots.entry(ordinal).or_default().serving = None;
+        }
+        Some(decision)
     }
 
     /// Trials that are not over, and members that do not answer, are waited for before anything that serves is

@@ -10,6 +10,7 @@ use domain::moment::Moment;
 use domain::observation::{self, Observation, Probe, Workload};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
+use futures_util::stream::{self, StreamExt as _};
 
 use super::{DISTURBANCES, Rollout, until};
 use crate::clock;
@@ -23,6 +24,9 @@ use crate::wake::Wake;
 /// How often a start is tried before it counts as failed: a create that was cut off may still be going on inside
 /// Incus, and refuses a start for a moment.
 const STARTS: u32 = 3;
+
+/// So many workloads are asked for their health at a time.
+const QUESTIONS: usize = 8;
 
 /// No wait is shorter, whatever the clocks say.
 const SHORTEST_WAIT: Duration = Duration::from_millis(20);
@@ -124,11 +128,10 @@ async fn observe(
         .collect();
     let ask = |name: String| async move {
         let probe = health::probe(rollout.cluster, &name, &rollout.spec.health.check).await;
-        (name, probe)
+        Some((name, probe?))
     };
-    let probes: Vec<(String, Probe)> =
-        futures_util::future::join_all(on_trial.into_iter().map(ask)).await;
-    observation.probes = probes.into_iter().collect();
+    let asked = stream::iter(on_trial.into_iter().map(ask)).buffer_unordered(QUESTIONS);
+    observation.probes = asked.filter_map(core::future::ready).collect().await;
     Ok(observation)
 }
 

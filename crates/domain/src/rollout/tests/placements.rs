@@ -111,3 +111,20 @@ fn the_member_is_recorded() {
     let load = BTreeMap::from([("m1".to_owned(), 3)]);
     assert_eq!(there.observation.load, load);
 }
+
+/// Design 7: a member is dead, its workload was made anew elsewhere, and then it comes back with what served once.
+#[test]
+fn what_comes_back_does_not_outrank_what_has_taken_its_place() {
+    let mut before = there("0 g1 - lost @m1, record 0 serving g1");
+    members(&mut before, "m1 offline, m2 online");
+    let decision = decide_on("v1 x1", &before);
+    assert_eq!(told(&decision), "replica 0: create generation 2; again");
+    assert_eq!(decision.work.slots[&0].serving, None);
+    check(
+        "
+        v2 x1 | 0 g1 v1 running healthy, 0 g2 v1 running healthy, record 0 g2 | replica 0: remove generation 1; again
+        # It has proven nothing yet.
+        v2 x1 | 0 g1 v1 running healthy, 0 g2 v1 running, record 0 g2 | replica 0: remove candidate generation 2; again
+        ",
+    );
+}

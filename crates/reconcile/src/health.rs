@@ -1,17 +1,22 @@
 //! Health: asks a workload "healthy now?", and nothing else (HO-APP-41).
 //!
 //! Before: `domain::rollout::to_probe` names the workloads on trial. After: `domain::rollout::decide` keeps the time.
+//! Commands are asked for here, services in `health/network.rs`, files in `health/heartbeat.rs`. Each question is a fixed
+//! number of requests, and each answer names the generation that it is about, by the name of its instance.
+
+mod heartbeat;
+mod network;
 
 use core::time::Duration;
 
-use domain::app::Check;
+use domain::app::{CHECK_TIMEOUT, Check};
 use domain::observation::Probe;
 use incus::exec::{ExecOutcome, exec_recorded};
 use incus::instance::Command;
 
 use crate::cluster::Cluster;
 
-/// Longest part of a command's output that a failure quotes.
+/// Longest part of a command's output, or of a web server's error, that a failure quotes.
 const LONGEST_QUOTE: usize = 500;
 /// What `timeout` ends with when the time is over.
 const TIMED_OUT: i64 = 124;
@@ -31,6 +36,11 @@ pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe
                 Err(error) => Probe::Unhealthy(error.to_string()),
             }
         }
+        Check::Http { port, path } => {
+            network::http(cluster, name, *port, path, CHECK_TIMEOUT).await
+        }
+        Check::Tcp { port } => network::tcp(cluster, name, *port, CHECK_TIMEOUT).await,
+        Check::HeartbeatFile { path } => heartbeat::file(cluster, name, path).await,
     }
 }
 
@@ -46,12 +56,7 @@ fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
         "" => outcome.stdout.trim(),
         stderr => stderr,
     };
-    let quote: String = output.chars().take(LONGEST_QUOTE).collect();
-    let quoted = if quote.is_empty() {
-        String::new()
-    } else {
-        format!(": {quote}")
-    };
+    let quoted = quoted(output);
     match outcome.return_code {
         0 => Probe::Healthy,
         TIMED_OUT => Probe::Unhealthy(format!(
@@ -62,8 +67,20 @@ fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
     }
 }
 
+/// What was said, to stand behind what happened; nothing if nothing was.
+fn quoted(text: &str) -> String {
+    let quote: String = text.chars().take(LONGEST_QUOTE).collect();
+    if quote.is_empty() {
+        return quote;
+    }
+    format!(": {quote}")
+}
+
 #[cfg(test)]
-mod tests {
+mod tests;
+
+#[cfg(test)]
+mod commands {
     use super::*;
 
     #[test]

@@ -1,69 +1,31 @@
 //! Health: asks a workload "healthy now?", and nothing else (HO-APP-41).
 //!
 //! Before: `domain::rollout::to_probe` names the workloads on trial. After: `domain::rollout::decide` keeps the time.
-//! Commands are asked for here, services in `health/network.rs`, files in `health/heartbeat.rs`. Each question is a fixed
-//! number of requests, and each answer names the generation that it is about, by the name of its instance.
+//! Each kind of question has a file in `health/`. Each is a fixed number of requests.
 
+mod exec;
 mod heartbeat;
 mod network;
 
-use core::time::Duration;
-
 use domain::app::{CHECK_TIMEOUT, Check};
 use domain::observation::Probe;
-use incus::exec::{ExecOutcome, exec_recorded};
-use incus::instance::Command;
 
 use crate::cluster::Cluster;
 
 /// Longest part of a command's output, or of a web server's error, that a failure quotes.
 const LONGEST_QUOTE: usize = 500;
-/// What `timeout` ends with when the time is over.
-const TIMED_OUT: i64 = 124;
 
 /// Asks one running workload.
 pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe {
     match check {
         // That it runs was just seen in the list.
         Check::Running {} => Probe::Healthy,
-        Check::Exec { command, timeout } => {
-            let bounded = Command {
-                command: bound(command, *timeout),
-                ..Command::default()
-            };
-            match exec_recorded(&cluster.client, &cluster.project, name, &bounded).await {
-                Ok(outcome) => answer(&outcome, *timeout),
-                Err(error) => Probe::Unhealthy(error.to_string()),
-            }
-        }
+        Check::Exec { command, timeout } => exec::command(cluster, name, command, *timeout).await,
         Check::Http { port, path } => {
             network::http(cluster, name, *port, path, CHECK_TIMEOUT).await
         }
         Check::Tcp { port } => network::tcp(cluster, name, *port, CHECK_TIMEOUT).await,
         Check::HeartbeatFile { path } => heartbeat::file(cluster, name, path).await,
-    }
-}
-
-/// An exec cannot be cancelled from outside, so the command is bounded inside.
-fn bound(command: &[String], timeout: Duration) -> Vec<String> {
-    let mut bounded = vec!["timeout".to_owned(), timeout.as_secs().max(1).to_string()];
-    bounded.extend_from_slice(command);
-    bounded
-}
-
-fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
-    let output = match outcome.stderr.trim() {
-        "" => outcome.stdout.trim(),
-        stderr => stderr,
-    };
-    let quoted = quoted(output);
-    match outcome.return_code {
-        0 => Probe::Healthy,
-        TIMED_OUT => Probe::Unhealthy(format!(
-            "the health command did not end within {}{quoted}",
-            domain::duration::format(timeout)
-        )),
-        code => Probe::Unhealthy(format!("the health command ended with {code}{quoted}")),
     }
 }
 
@@ -78,45 +40,3 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod commands {
-    use super::*;
-
-    #[test]
-    fn a_health_command_answers_by_its_end_and_quotes_what_it_printed() {
-        let outcome = |return_code, stdout: &str, stderr: &str| ExecOutcome {
-            return_code,
-            stdout: stdout.to_owned(),
-            stderr: stderr.to_owned(),
-        };
-        let second = Duration::from_secs(1);
-        assert_eq!(answer(&outcome(0, "x", "y"), second), Probe::Healthy);
-        for (outcome, why) in [
-            (
-                outcome(1, "out", ""),
-                "the health command ended with 1: out",
-            ),
-            (
-                outcome(2, "out", "err"),
-                "the health command ended with 2: err",
-            ),
-            (outcome(1, "", ""), "the health command ended with 1"),
-            (
-                outcome(124, "", ""),
-                "the health command did not end within 1s",
-            ),
-        ] {
-            assert_eq!(answer(&outcome, second), Probe::Unhealthy(why.to_owned()));
-        }
-    }
-
-    #[test]
-    fn a_health_command_is_bounded_inside_the_workload() {
-        let command = ["check".to_owned(), "-v".to_owned()];
-        assert_eq!(
-            bound(&command, Duration::from_secs(3)),
-            ["timeout", "3", "check", "-v"]
-        );
-    }
-}

@@ -1,8 +1,10 @@
 //! Questions to workloads that are servers of the test, at an Incus that is one, too.
 
+use core::time::Duration;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
+use domain::moment::Moment;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -12,8 +14,6 @@ use hyper_util::rt::TokioIo;
 use incus::{Client, Endpoint};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
-
-use domain::moment::Moment;
 
 use super::*;
 use crate::clock;

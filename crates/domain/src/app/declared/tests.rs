@@ -228,6 +228,7 @@ fn what_is_not_known_yet_is_left_alone() {
     let command = exec(&["check"], Given::Unknown);
     let port = tcp(Given::Unknown);
     let path = http(80, Given::Unknown);
+    let only = check(|check| check.heartbeat_file = Given::Unknown);
     let which = check(|check| {
         check.running = Given::Known(());
         check.tcp = Given::Unknown;
@@ -237,7 +238,16 @@ fn what_is_not_known_yet_is_left_alone() {
         image.server = Given::Unknown;
     });
     assert_eq!(refused(&server), [""; 0]);
-    for declared in [unknown, alias, whole_check, command, port, path, which] {
+    for declared in [
+        unknown,
+        alias,
+        whole_check,
+        command,
+        port,
+        path,
+        only,
+        which,
+    ] {
         assert_eq!(refused(&declared), [""; 0], "{declared:?}");
         assert_eq!(declared.spec(), Err(NotASpec::Unknown));
     }

@@ -1,4 +1,4 @@
-# What there is to do with this repository. `make`, fuzz, docs, install and release need no root, no Incus and no network
+# What there is to do with this repository. `make`, fuzz, sim, docs, install and release need no root, no Incus and no network
 # (once dependencies are there); everything else runs on real Incus and wants a Debian 12 machine and root, and installs
 # what it needs from Debian.
 
@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/local/go/bin
 
 ACCEPTANCE = cargo run --quiet --package acceptance --
 
-.PHONY: check fuzz test demo soak bench scenarios prerequisites lab-up lab-down docs install release
+.PHONY: check fuzz sim test demo soak bench scenarios prerequisites lab-up lab-down docs install release
 
 # Formatting, lints and unit tests.
 check:
@@ -25,6 +25,12 @@ fuzz:
 	@FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) nice cargo test \
 		$(FUZZ_OPTIMISED:%=--config profile.dev.package.%.opt-level=3) \
 		--package tfplugin --test fuzz --quiet -- --nocapture
+
+# Stories of rollouts on a fleet in memory; the first that breaks an invariant is printed: make sim SEEDS=0..100000.
+SEEDS ?= 0..10000
+sim:
+	@nice cargo run --quiet --config profile.dev.package.domain.opt-level=3 --config profile.dev.package.simulator.opt-level=3 \
+		--package simulator -- --seeds $(SEEDS)
 
 # The pages in docs/ that are made from the schemas and the examples; `check` fails when they are stale.
 docs:

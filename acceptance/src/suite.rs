@@ -69,6 +69,8 @@ fn cargo(arguments: &[&str]) -> Result<Tally> {
         .env("CARGO_TERM_COLOR", "never")
         // While one works a quarter will do.
         .env("CONFORMANCE_CASES", "256")
+        // A hundred stories are told on every change, more of them here.
+        .env("SIM_SEEDS", "500")
         // What failed is told by its message; a backtrace through the test harness adds nothing.
         .env("RUST_BACKTRACE", "0");
     let output = command

@@ -225,6 +225,17 @@ impl AppSpec {
         )
     }
 
+    /// The generation in the name of a workload of ours, if `name` can be one for this ordinal.
+    pub(crate) fn generation_in(&self, name: &str, ordinal: u32) -> Option<u64> {
+        let generation = |ordinal| {
+            let zeroth = workload_name(&self.name, ordinal, 0);
+            let counted = name.strip_prefix(zeroth.strip_suffix('0')?)?;
+            counted.parse().ok()
+        };
+        let alone = (ordinal == 0).then(|| generation(None)).flatten();
+        alone.or_else(|| generation(Some(ordinal)))
+    }
+
     /// The keys that a new workload carries (HO-APP-28).
     pub fn workload_keys(&self, ordinal: u32, generation: u64) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::from([

@@ -1,8 +1,8 @@
 //! Membership: how a machine becomes a member, stays as it is declared, and leaves; and how much a cluster can bear.
 //!
 //! ```text
-//! declared.rs ──> spec.rs ─┬─> decide.rs ──> join.rs, parity.rs ──> answer.rs, step.rs
-//!        observation.rs ───┴─> removal.rs ──────────────────────────> step.rs
+//!     declared.rs ──> spec.rs ─┬─> decide.rs ──> machine.rs, join.rs, parity.rs ──> answer.rs, step.rs
+//! observation.rs, history.rs ──┴─> removal.rs ────────────────────────────────────> answer.rs, step.rs
 //! ```
 //!
 //! What is declared is published in the fleet store, too: `document.rs` is what stands there, `claim.rs` says who may
@@ -19,8 +19,10 @@ pub mod spec;
 
 pub mod answer;
 pub mod decide;
+pub mod history;
 mod join;
 mod leftover;
+mod machine;
 pub mod parity;
 pub mod removal;
 pub mod step;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::app::key;
+use crate::app::{key, workload_name};
 use crate::moment::Moment;
 use crate::work::Work;
 
@@ -205,7 +205,45 @@ pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Obse
     observation
         .workloads
         .sort_by_key(|workload| (workload.ordinal, workload.generation));
+    set_copies_apart(app, &mut observation, work);
     observation
+}
+
+/// A copy of a workload that somebody made by hand carries its keys: of two with the same ordinal and generation, one is
+/// the workload, and the other is theirs.
+fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
+    let mut workloads: Vec<Workload> = Vec::with_capacity(observation.workloads.len());
+    for workload in core::mem::take(&mut observation.workloads) {
+        let place = |one: &Workload| (one.ordinal, one.generation);
+        let copy = match workloads.last_mut() {
+            Some(last) if place(last) == place(&workload) => {
+                match originality(app, &workload, work) > originality(app, last, work) {
+                    true => core::mem::replace(last, workload),
+                    false => workload,
+                }
+            }
+            _ => {
+                workloads.push(workload);
+                continue;
+            }
+        };
+        observation.foreign.insert(copy.name, Some(app.to_owned()));
+    }
+    observation.workloads = workloads;
+}
+
+/// How much speaks for an instance being the one that we made: the record, then the name that we would give it.
+fn originality(app: &str, workload: &Workload, work: &Work) -> (bool, bool) {
+    let (ordinal, generation) = (workload.ordinal, workload.generation);
+    let recorded = work.made(ordinal, generation);
+    let names = [
+        workload_name(app, None, generation),
+        workload_name(app, Some(ordinal), generation),
+    ];
+    (
+        recorded.is_some_and(|made| made.name == workload.name),
+        names.contains(&workload.name),
+    )
 }
 
 enum Whose {
@@ -271,3 +309,6 @@ fn live_status(instance: &Seen, config: &BTreeMap<String, String>) -> Status {
         Power::Other => Status::Other,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,15 +90,14 @@ pub fn to_probe<'a>(
     work: &Work,
     now: Moment,
 ) -> Vec<&'a Workload> {
-    (0..spec.replicas)
-        .filter_map(
-            |ordinal| match slot::of(ordinal, spec, observation, work, now) {
-                Slot::OnTrial { candidate, .. } if candidate.status == Status::Running => {
-                    Some(candidate)
-                }
-                _ => None,
-            },
-        )
+    slot::all(spec, observation, work, now)
+        .into_iter()
+        .filter_map(|(_, slot)| match slot {
+            Slot::OnTrial { candidate, .. } if candidate.status == Status::Running => {
+                Some(candidate)
+            }
+            _ => None,
+        })
         .collect()
 }
 
@@ -107,8 +106,8 @@ pub fn to_probe<'a>(
 /// # Expected flow
 /// 1. Health is written down where it changed (HO-APP-38); this is bookkeeping and may concern several workloads.
 /// 2. One slot is acted upon, none if one of the others is still on trial and this one serves (HO-APP-30): failed
-///    candidates first, then leftovers, promotions, starts, missing workloads, upgrades (lowest ordinal first), and
-///    surplus workloads last (highest ordinal first).
+///    candidates first, then leftovers and candidates that are no longer wanted, promotions, starts, missing workloads,
+///    upgrades (lowest ordinal first), and surplus workloads last (highest ordinal first).
 /// 3. The caller stores the work record, executes the steps and observes again.
 ///
 /// # Guarantees
@@ -120,13 +119,17 @@ pub fn to_probe<'a>(
 ///
 /// # Caveats
 /// Workloads on members that do not answer are neither counted as missing nor deleted. Those of an Offline member
-/// are replaced under the next generation; when it is back, the older ones are deleted.
+/// are replaced under the next generation; when it is back, the older ones are deleted. A trial's deadline counts from
+/// its start, or from the first pass of a later revision: nobody watches between two applies.
 pub fn decide(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Decision {
+    let slots = slot::all(spec, observation, work, now);
+    let work = pass::with_trials(work, &slots, now);
     Pass {
         spec,
         observation,
-        work,
+        work: &work,
         now,
+        slots: &slots,
     }
     .decide()
 }

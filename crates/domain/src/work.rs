@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
+use crate::observation::Workload;
 
 /// Bound on a recorded error: enough for the last lines of an output, small beside the rest of the store.
 pub const LONGEST_ERROR: usize = 4096;
@@ -33,6 +34,10 @@ pub struct Work {
 pub struct Slot {
     /// The highest generation ever used here; it never goes down.
     pub generation: u64,
+    /// The generation that serves while a newer one is on trial; from its promotion on, the newer one. Whoever
+    /// takes over in the middle knows by it which of two running workloads must stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving: Option<u64>,
     /// The workloads that were made here and may still exist: the instances of a dead member are listed without
     /// their keys, so this is how they are known.
     #[serde(default)]
@@ -49,8 +54,26 @@ pub struct Made {
     pub member: Option<String>,
     /// Its generation.
     pub generation: u64,
-    /// When it was last decided to start it; its health deadline counts from here.
-    pub started_at: Moment,
+    /// The clock of its trial; none until somebody has looked at it after its start was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Clock>,
+    /// Whether its deletion was decided. Whoever decided that may be at it still, or come back to it, so nobody counts on
+    /// it any more: it neither serves nor takes over.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub doomed: bool,
+}
+
+/// The clock of a trial: the health deadline counts from here.
+///
+/// It begins with the first look at the workload after its start, so that a create or a start which takes long costs it
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// When that was.
+    pub began_at: Moment,
+    /// The revision for which it runs. A later revision starts it anew: between two applies nobody watched, and a trial
+    /// is not lost for that.
+    pub revision: u64,
 }
 
 /// A rollout that failed.
@@ -69,6 +92,12 @@ pub struct FailureRecord {
 }
 
 impl Work {
+    /// When the trial of a workload began, if this revision has begun it.
+    pub fn trial_since(&self, ordinal: u32, generation: u64) -> Option<Moment> {
+        let clock = self.made(ordinal, generation)?.trial?;
+        (clock.revision == self.revision).then_some(clock.began_at)
+    }
+
     /// The record of one workload.
     pub fn made(&self, ordinal: u32, generation: u64) -> Option<&Made> {
         self.slots
@@ -76,6 +105,44 @@ impl Work {
             .workloads
             .iter()
             .find(|made| made.generation == generation)
+    }
+
+    /// Begins the trial of a workload for this revision.
+    pub(crate) fn begin(&mut self, workload: &Workload, now: Moment) {
+        let revision = self.revision;
+        self.note(workload).trial = Some(Clock {
+            began_at: now,
+            revision,
+        });
+    }
+
+    /// Writes down that a workload is there, as it is seen; its trial begins with the next look at it.
+    pub(crate) fn note(&mut self, workload: &Workload) -> &mut Made {
+        let slot = self.slots.entry(workload.ordinal).or_default();
+        slot.generation = slot.generation.max(workload.generation);
+        slot.workloads
+            .retain(|made| made.generation != workload.generation);
+        slot.workloads.push_mut(Made {
+            name: workload.name.clone(),
+            member: workload.member.clone(),
+            generation: workload.generation,
+            trial: None,
+            doomed: false,
+        })
+    }
+
+    /// Decides the deletion of a workload.
+    pub(crate) fn doom(&mut self, workload: &Workload) {
+        let known = self.made(workload.ordinal, workload.generation);
+        let trial = known.and_then(|made| made.trial);
+        let made = self.note(workload);
+        (made.trial, made.doomed) = (trial, true);
+    }
+
+    /// Whether the deletion of a workload was decided.
+    pub fn is_doomed(&self, workload: &Workload) -> bool {
+        self.made(workload.ordinal, workload.generation)
+            .is_some_and(|made| made.doomed && made.name == workload.name)
     }
 
     /// The place and record of a workload, by the name of its Incus instance.

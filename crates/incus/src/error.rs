@@ -148,7 +148,7 @@ impl Error {
         }
     }
 
-    /// The certificate of a server that answers and does not know this client, if that is all that is wrong.
+    /// The certificate of the first server that answers and does not know this client, whatever happened elsewhere.
     pub fn untrusting(&self) -> Option<Fingerprint> {
         match self {
             Self::Unreachable { attempts, .. } => attempts.iter().find_map(|attempt| {
@@ -161,8 +161,8 @@ impl Error {
         }
     }
 
-    /// The certificate of a server that answers and cannot reach its database, or that of its cluster, if that is all
-    /// that is wrong.
+    /// The certificate of the first server that answers and cannot reach its database, or that of its cluster, whatever
+    /// happened elsewhere.
     pub fn stranded(&self) -> Option<Fingerprint> {
         match self {
             Self::Unreachable { attempts, .. } => attempts.iter().find_map(|attempt| {
@@ -175,10 +175,27 @@ impl Error {
         }
     }
 
-    /// Whether some server answers, and none of those that do is in a cluster.
+    /// Whether every endpoint has answered, and none of them as a server that is in a cluster: it is in none, or does not
+    /// know this client and says nothing else.
     pub fn is_no_cluster(&self) -> bool {
-        let alone = |attempt: &Attempt| matches!(attempt.cause, TransportError::NotClustered);
-        matches!(self, Self::Unreachable { attempts, .. } if attempts.iter().any(alone))
+        use TransportError::{NotClustered, Untrusted};
+        let without = |one: &Attempt| matches!(one.cause, NotClustered | Untrusted { .. });
+        match self {
+            Self::Unreachable { attempts, .. } => {
+                !attempts.is_empty() && attempts.iter().all(without)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nobody could be asked, and no server that answers has lost the database of its cluster. Where no cluster was
+    /// ever seen there may be none, and whoever is silent is not installed yet.
+    pub fn may_be_no_cluster(&self) -> bool {
+        let in_one = |one: &Attempt| {
+            let cause = &one.cause;
+            matches!(cause, TransportError::NoDatabase { clustered, .. } if *clustered)
+        };
+        matches!(self, Self::Unreachable { attempts, .. } if !attempts.iter().any(in_one))
     }
 
     /// Whether the request may have been carried out although we cannot tell: read the object
@@ -241,6 +258,43 @@ mod tests {
         }
         assert!(refused(404, "Profile not found").is_not_found());
         assert!(refused(503, "Database is not available").is_unreachable());
+    }
+
+    /// HO-CLUS-02: a first machine that took a cluster for absent would make a second one.
+    #[test]
+    fn a_cluster_is_absent_only_if_no_server_says_that_it_is_in_one() {
+        let outside = || TransportError::NotClustered;
+        let stranger = || TransportError::Untrusted {
+            shown: None,
+            server: None,
+        };
+        let silent = || TransportError::Connect(std::io::ErrorKind::ConnectionRefused.into());
+        let lost = |clustered| TransportError::NoDatabase {
+            server: Box::new(Fingerprint::of_der(b"its certificate")),
+            clustered,
+            cause: Box::new(TransportError::AnswerTimeout(std::time::Duration::ZERO)),
+        };
+        // Of each: whether there is surely none, and whether there may be none.
+        for (causes, surely, maybe) in [
+            (vec![outside(), stranger()], true, true),
+            (vec![outside(), silent()], false, true),
+            (vec![outside(), lost(false)], false, true),
+            (vec![lost(true), silent(), outside()], false, false),
+            (vec![stranger(), lost(true)], false, false),
+            (vec![], false, true),
+        ] {
+            let endpoint = || Endpoint::parse("https://m1").expect("an endpoint");
+            let attempt = |cause| Attempt {
+                endpoint: endpoint(),
+                cause,
+            };
+            let error = Error::Unreachable {
+                doing: "listing the members".to_owned(),
+                attempts: causes.into_iter().map(attempt).collect(),
+            };
+            let answers = (error.is_no_cluster(), error.may_be_no_cluster());
+            assert_eq!(answers, (surely, maybe), "{error}");
+        }
     }
 
     #[test]

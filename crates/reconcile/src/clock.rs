@@ -10,6 +10,12 @@ pub fn now() -> Moment {
     Moment(Timestamp::now().as_millisecond())
 }
 
+/// A text that no other process writes, nor this one twice: the process and the nanosecond.
+pub(crate) fn writer() -> String {
+    let now = Timestamp::now().as_nanosecond();
+    format!("{}-{now}", std::process::id())
+}
+
 /// A moment as RFC 3339, as keys on Incus objects hold it (HO-APP-38).
 pub fn rfc3339(moment: Moment) -> String {
     Timestamp::from_millisecond(moment.0)

@@ -8,7 +8,7 @@ use domain::entry::Refusal;
 use domain::placement::NoMember;
 use domain::rollout::{Conflict, Failure};
 
-/// Why an app is not as declared.
+/// Why an app or a member is not as declared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,6 +41,15 @@ pub enum Error {
     /// A step towards a member failed.
     #[error("could not {doing}")]
     MemberStep {
+        /// The step.
+        doing: String,
+        /// Why.
+        #[source]
+        cause: Box<incus::Error>,
+    },
+    /// A machine was not asked to join, because what comes before that failed.
+    #[error("could not prepare to {doing}")]
+    JoinNotBegun {
         /// The step.
         doing: String,
         /// Why.
@@ -186,7 +195,7 @@ impl Error {
 
     fn cause(&self) -> Option<&incus::Error> {
         match self {
-            Self::MemberStep { cause, .. } => Some(cause),
+            Self::MemberStep { cause, .. } | Self::JoinNotBegun { cause, .. } => Some(cause),
             Self::Incus(cause) => Some(cause),
             _ => None,
         }

@@ -9,6 +9,7 @@ mod network;
 
 use domain::app::{CHECK_TIMEOUT, Check};
 use domain::observation::Probe;
+use incus::instance::{self, InstanceState};
 
 use crate::cluster::Cluster;
 
@@ -18,14 +19,37 @@ const LONGEST_QUOTE: usize = 500;
 /// Asks one running workload.
 pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Probe {
     match check {
-        // That it runs was just seen in the list.
-        Check::Running {} => Probe::Healthy,
+        Check::Running {} => match running(cluster, name).await {
+            Ok(_) => Probe::Healthy,
+            Err(why) => Probe::Unhealthy(why),
+        },
         Check::Exec { command, timeout } => exec::command(cluster, name, command, *timeout).await,
         Check::Http { port, path } => {
             network::http(cluster, name, *port, path, CHECK_TIMEOUT).await
         }
         Check::Tcp { port } => network::tcp(cluster, name, *port, CHECK_TIMEOUT).await,
         Check::HeartbeatFile { path } => heartbeat::file(cluster, name, path).await,
+    }
+}
+
+/// What runs in a workload; or why nothing does.
+async fn running(cluster: &Cluster, name: &str) -> Result<InstanceState, String> {
+    let state = instance::state(&cluster.project, name);
+    let state = cluster.client.send(state).await;
+    let state = state.map_err(|error| error.to_string())?;
+    match alive(&state) {
+        Probe::Healthy => Ok(state),
+        Probe::Unhealthy(why) => Err(why),
+    }
+}
+
+/// That it is listed as running is not enough: it is for a while after its first process has ended, until Incus has
+/// cleared up behind it, which takes seconds on a busy machine.
+fn alive(state: &InstanceState) -> Probe {
+    match (state.status.as_str(), state.pid > 0) {
+        ("Running" | "Ready", true) => Probe::Healthy,
+        ("Running" | "Ready", false) => Probe::Unhealthy("its first process has ended".to_owned()),
+        (status, _) => Probe::Unhealthy(format!("it is {status}")),
     }
 }
 

@@ -104,7 +104,7 @@ pub async fn pass(
     attempts.begin();
     let looked = observe::all(cluster, spec, attempts).await?;
     attempts.saw(spec, &looked.0);
-    let decision = decided(cluster, spec, publication, attempts, &looked).await?;
+    let decision = decided(cluster, spec, publication, attempts, &looked, stop).await?;
     if !matches!(decision, Decision::Do(_)) {
         return passed(spec, decision, looked.1, changes);
     }
@@ -120,7 +120,7 @@ pub async fn pass(
             Some(looked) => looked,
             None => observe::all(cluster, spec, attempts).await?,
         };
-        match decided(cluster, spec, publication, attempts, &looked).await? {
+        match decided(cluster, spec, publication, attempts, &looked, stop).await? {
             Decision::Do(step) => {
                 perform(cluster, spec, &looked.0.candidate, &step, attempts, stop).await?;
             }
@@ -129,16 +129,24 @@ pub async fn pass(
     }
 }
 
-/// Decides, and publishes what is declared unless it is refused: whoever asks for what another machine has owns nothing.
+/// Decides, and publishes what is declared, unless it is refused: whoever asks for what another machine has owns nothing.
+/// Nothing is written that nobody would go on with, or while the first machine is still applying its seed.
 async fn decided(
     cluster: &Cluster,
     spec: &MemberSpec,
     publication: &mut Publication,
     attempts: &Attempts,
     (observation, view): &(Observation, Option<View>),
+    stop: &CancellationToken,
 ) -> Result<Decision, Error> {
     let decision = decide(spec, observation, &attempts.history);
-    if !matches!(decision, Decision::Refuse(_)) {
+    let seen = observation.cluster.as_ref();
+    let publishes = match decision {
+        Decision::Refuse(_) => false,
+        Decision::Done { .. } => true,
+        Decision::Do(_) | Decision::Wait(_) => !stop.is_cancelled(),
+    };
+    if publishes && !seen.is_some_and(Seen::is_initializing) {
         publication.keep_up(cluster, view.as_ref()).await?;
     }
     Ok(decision)
@@ -168,11 +176,12 @@ fn passed(
 /// Goes as far towards a removal as it can without waiting. `applied` is what was applied of `on_destroy`.
 ///
 /// # Guarantees
-/// Without `force` nothing of anybody else's is lost. The tombstone stands before the first step, so that nobody makes it a
-/// member again meanwhile; a removal that is refused at once writes nothing.
+/// Without `force` nothing of anybody else's is lost. The tombstone stands before the first step, and before each step it is
+/// still the highest revision: who makes it a member again meanwhile keeps it. A removal that is refused or stopped at once
+/// writes nothing.
 ///
 /// # Errors
-/// A step that failed; the next pass takes it up. [`Error::MemberStopped`] between two steps.
+/// A step that failed; the next pass takes it up. [`Error::MemberStopped`] between two steps, [`Error::Overtaken`] there too.
 pub async fn remove(
     cluster: &Cluster,
     spec: &MemberSpec,
@@ -193,13 +202,14 @@ pub async fn remove(
         }
         match removal(spec, &observation, applied, &attempts.history) {
             Removal::Do(step) => {
-                grave.bury(cluster).await?;
+                unless_stopped(spec, &step, stop)?;
+                grave.hold(cluster).await?;
                 perform(cluster, spec, &observation.candidate, &step, attempts, stop).await?;
             }
             Removal::Wait(waiting) => return Ok(Removed::Waiting(waiting)),
             Removal::Refuse(refusal) => return Ok(Removed::Refused(refusal)),
             Removal::Gone { warnings } => {
-                grave.bury(cluster).await?;
+                grave.hold(cluster).await?;
                 grave.clear(cluster).await;
                 return Ok(Removed::Gone { warnings });
             }
@@ -234,16 +244,21 @@ async fn perform(
     attempts: &mut Attempts,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    if stop.is_cancelled() {
-        return Err(Error::MemberStopped {
-            member: spec.name.clone(),
-            before: step.to_string(),
-        });
-    }
+    unless_stopped(spec, step, stop)?;
     attempts.note(step);
     match execute::execute(cluster, spec, candidate, step).await {
         Ok(()) => Ok(()),
         Err(error) => attempts.learn(step, error),
+    }
+}
+
+fn unless_stopped(spec: &MemberSpec, step: &Step, stop: &CancellationToken) -> Result<(), Error> {
+    match stop.is_cancelled() {
+        true => Err(Error::MemberStopped {
+            member: spec.name.clone(),
+            before: step.to_string(),
+        }),
+        false => Ok(()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The fleet store: profiles of the fleet project as documents, one immutable profile per revision.
 //!
-//! Before: `rollout.rs` and the provider's Reads. After: `incus::profile`. `domain::entry` decides who may write;
-//! here is how a number is won: by creating its profile, and by seeing afterwards that none is higher. `If-Match`
-//! guards nothing (two writers within milliseconds both succeed), so it is not used.
+//! Before: `rollout.rs`, `member/entry.rs` and the provider's Reads. After: `incus::profile`. `domain::entry` and
+//! `domain::membership::claim` decide who may write; here is how a number is won: by creating its profile, and by seeing
+//! afterwards that none is higher. `If-Match` guards nothing (two writers within milliseconds both succeed), so it is not
+//! used.
 
 mod document;
 
@@ -16,11 +17,16 @@ use domain::work::Work;
 use incus::profile::{self, ProfilePut};
 use incus::project;
 
+use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
 use document::Keys;
 pub use document::{AppRecord, Fleet};
+
+/// Who has written a revision: two applies of one declaration at once would else write the same, and each would take the
+/// other's revision for its own.
+const WRITER: &str = "user.homelab-ops.writer";
 
 /// How often a write whose outcome is unclear is looked up and tried again.
 const TRIES: usize = 3;
@@ -48,7 +54,7 @@ pub async fn snapshot(cluster: &Cluster) -> Result<Fleet, Error> {
 /// is older than the predecessor.
 ///
 /// # Guarantees
-/// `Ok` means that it was the highest revision after it was there. Running twice with the same entry succeeds twice.
+/// `Ok` means that it was the highest revision after it was there, and that this call has written it.
 ///
 /// # Errors
 /// [`Error::Overtaken`] if another writer won this number or a higher one.
@@ -62,7 +68,9 @@ pub async fn publish<D: Document>(
         name: name.to_owned(),
         revision: entry.revision,
     };
-    let names = win(cluster, &name, document::write_entry(entry)?).await?;
+    let mut keys = document::write_entry(entry)?;
+    keys.insert(WRITER.to_owned(), clock::writer());
+    let names = win(cluster, &name, keys).await?;
     prune(cluster, &names, &name).await
 }
 
@@ -137,17 +145,18 @@ pub(crate) async fn still_highest(cluster: &Cluster, name: &RevisionName) -> Res
 }
 
 /// Deletes everything of an app or a member below its tombstone; of an app the work records too, which have nothing to
-/// tell any more.
+/// tell any more, unless a newer revision goes on from them.
 ///
 /// # Errors
 /// If Incus does not answer.
 pub async fn clear(cluster: &Cluster, kind: Kind, of: &str, tombstone: u64) -> Result<(), Error> {
+    let names = names(cluster).await?;
+    let is_over = highest(&names, kind, of) == tombstone;
     let is_old = |name: &RevisionName| match name.kind {
-        Kind::Work => kind == Kind::App,
+        Kind::Work => kind == Kind::App && is_over,
         Kind::App | Kind::Member => name.kind == kind && name.revision < tombstone,
     };
-    let mut old: Vec<RevisionName> = names(cluster)
-        .await?
+    let mut old: Vec<RevisionName> = names
         .into_iter()
         .filter(|name| name.name == of && is_old(name))
         .collect();

@@ -15,7 +15,7 @@ use crate::resources::Trouble;
 pub(crate) fn member(doing: &str, name: &str, trouble: &Trouble) -> Diagnostic {
     match trouble {
         Trouble::Stopped { awaited } => stopped(doing, name, awaited),
-        Trouble::Failed(error @ Error::OtherOwner { .. }) => other_owner(name, error),
+        Trouble::Failed(error @ Error::OtherOwner { .. }) => other_owner(doing, name, error),
         Trouble::Failed(error) => unread_member(doing, name, error),
         Trouble::Refused(refusal) => {
             Diagnostic::error(format!("{doing} member {name} was refused"))
@@ -62,7 +62,8 @@ pub(crate) fn unread_member(doing: &str, name: &str, error: &Error) -> Diagnosti
                 .to_owned(),
         ),
         Error::Overtaken { .. } => Some(
-            "Two applies of one member ran at the same time. Make sure that they share one state with locking, then apply again."
+            "Two applies of one member ran at the same time. Make sure that they share one state with locking, then apply \
+             again. If only one ran, two resources declare this name: remove one of them."
                 .to_owned(),
         ),
         _ => None,
@@ -73,11 +74,20 @@ pub(crate) fn unread_member(doing: &str, name: &str, error: &Error) -> Diagnosti
     })
 }
 
-/// A finished entry of somebody else's is left alone, and so is the member.
-fn other_owner(name: &str, error: &Error) -> Diagnostic {
+/// A finished entry of somebody else's is left alone, and so is the member. What is in the state OpenTofu does not import.
+fn other_owner(doing: &str, name: &str, error: &Error) -> Diagnostic {
+    let (replacing, forget) = match doing {
+        "Creating" => (
+            "If this was to replace it, remove create_before_destroy from its `lifecycle`, which does not work for members: one \
+             has to leave before it can be made again. Or the same name is declared twice; then remove one of the two. ",
+            "",
+        ),
+        _ => ("", "  tofu state rm ADDRESS\n"),
+    };
     Diagnostic::error(format!("Member {name} exists already and belongs to another configuration")).detail(format!(
-        "{} It was left alone. Remove it from this configuration; or, if this configuration is to take the member over, import \
-         it (with the address of this resource in place of ADDRESS) and apply again:\n\n  tofu import ADDRESS {name}",
+        "{} It was left alone. {replacing}Remove it from this configuration; or, if this configuration is to take the \
+         member over, import it (with the address of this resource in place of ADDRESS) and apply again:\n\n\
+         {forget}  tofu import ADDRESS {name}",
         told(error)
     ))
 }
@@ -86,7 +96,9 @@ fn other_owner(name: &str, error: &Error) -> Diagnostic {
 pub(crate) fn foreign_member(name: &str) -> Diagnostic {
     Diagnostic::warning(format!("Member {name} belongs to another configuration")).detail(format!(
         "Its entry in the fleet store has another owner: it was made again, or taken over. This configuration can neither change \
-         nor remove it: remove it from this state (`tofu state rm`), or import it again as {name}."
+         nor remove it: remove it from this state and from the configuration; or, if this configuration is to take the member \
+         over, import it after that (with the address of this resource in place of ADDRESS):\n\n  tofu state rm ADDRESS\n  \
+         tofu import ADDRESS {name}"
     ))
 }
 
@@ -178,6 +190,16 @@ mod tests {
 
     use super::*;
 
+    fn foreign(doing: &str) -> String {
+        let of = "b".to_owned();
+        member(
+            doing,
+            "b",
+            &Trouble::Failed(Error::OtherOwner { member: of }),
+        )
+        .detail
+    }
+
     fn detail(trouble: &Trouble) -> String {
         member("Removing", "b", trouble).detail
     }
@@ -223,15 +245,39 @@ mod tests {
         assert!(warning.detail.contains("It still lacks: pool local."));
     }
 
+    /// OpenTofu refuses to import to an address that is in the state.
     #[test]
-    fn another_configurations_member_is_left_alone_and_can_be_imported() {
-        let member = "b".to_owned();
-        let told = detail(&Trouble::Failed(Error::OtherOwner { member }));
+    fn another_configurations_member_is_left_alone_and_imported_after_it_left_the_state() {
+        let import = "\n\n  tofu import ADDRESS b";
+        let again = "\n\n  tofu state rm ADDRESS\n  tofu import ADDRESS b";
+        for (told, commands) in [
+            (foreign("Creating"), import),
+            (foreign("Updating"), again),
+            (foreign_member("b").detail, again),
+        ] {
+            assert!(told.ends_with(commands), "{told}");
+        }
+        let told = foreign("Updating");
         assert!(
             told.contains("belongs to another configuration. It was left alone."),
             "{told}"
         );
-        assert!(told.ends_with("tofu import ADDRESS b"), "{told}");
+    }
+
+    #[test]
+    fn a_member_that_one_configuration_makes_twice_is_not_only_blamed_on_others() {
+        let told = foreign("Creating");
+        for cause in ["create_before_destroy", "declared twice"] {
+            assert!(told.contains(cause), "{told}");
+            assert!(!foreign("Updating").contains(cause), "{told}");
+        }
+        let overtaken = Error::Overtaken {
+            of: "member b".to_owned(),
+            ours: 1,
+            newest: 2,
+        };
+        let told = detail(&Trouble::Failed(overtaken));
+        assert!(told.contains("two resources declare this name"), "{told}");
     }
 
     #[test]

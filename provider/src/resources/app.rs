@@ -21,8 +21,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::entry;
 use domain::observation::{self, MemberStatus, Observation};
 use domain::rollout::phase::{self, Phase};
+use reconcile::cluster::Cluster;
+use reconcile::image;
 use reconcile::store::AppRecord;
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
@@ -108,7 +111,8 @@ impl Resource for App {
         match self.session.snapshot(&cluster).await {
             Ok(snapshot) => {
                 let ambiguous = cluster.client.is_ambiguous();
-                self.observe(&name, &snapshot, ambiguous, &mut read);
+                let failed_image = failed_image(&cluster, snapshot.fleet.apps.get(&name)).await;
+                self.observe(&name, &snapshot, ambiguous, failed_image, &mut read);
             }
             Err(error) => read
                 .diagnostics
@@ -174,7 +178,14 @@ impl App {
     /// Refreshes what is computed from one snapshot; what is declared stays as it was.
     ///
     /// Where it is a matter of chance which cluster has answered, what is not there is not gone (docs/decisions/0012).
-    fn observe(&self, name: &str, snapshot: &Snapshot, ambiguous: bool, read: &mut ReadState) {
+    fn observe(
+        &self,
+        name: &str,
+        snapshot: &Snapshot,
+        ambiguous: bool,
+        failed_image: Option<String>,
+        read: &mut ReadState,
+    ) {
         let nothing = AppRecord::default();
         let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
@@ -210,7 +221,10 @@ impl App {
         read.state.set_attr("executor", entry.executor.word());
         read.state
             .set_attr("last_error", state::last_error(&record.work));
-        let private = Private::new(name, record, &observation, snapshot.at, snapshot.cluster);
+        let private = Private {
+            failed_image,
+            ..Private::new(name, record, &observation, snapshot.at, snapshot.cluster)
+        };
         read.private = private.write();
     }
 
@@ -295,6 +309,18 @@ impl App {
             }
         }
     }
+}
+
+/// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
+async fn failed_image(cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
+    let record = record?;
+    let published = record.entry.as_ref()?.spec.as_ref()?;
+    record.work.failure.as_ref()?;
+    if entry::looked_up(Some(published), &record.work, published).is_some() {
+        return None;
+    }
+    let resolved = image::resolve(cluster, &published.image.reference).await;
+    resolved.ok().map(|resolved| resolved.digest)
 }
 
 fn lost_entry(name: &str, observation: &Observation) -> Diagnostic {

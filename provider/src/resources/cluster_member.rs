@@ -215,7 +215,9 @@ impl ClusterMember {
         if claim::is_foreign(entry, owner.as_deref()) {
             read.diagnostics.push(diagnose::foreign_member(name));
         }
-        let unsettled = claim::is_unsettled(entry, owner.as_deref());
+        // One that is gone cannot be set right; what can be applied to it is that it may be removed.
+        let is_gone = member.status == Status::Offline;
+        let unsettled = !is_gone && claim::is_unsettled(entry, owner.as_deref());
         read.private = private::of(view, unsettled);
     }
 

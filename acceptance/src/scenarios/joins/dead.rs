@@ -67,6 +67,10 @@ pub(super) fn goes(context: &Context) -> Result<()> {
         .says("force")?;
     let kept = site.workspace.state_of(&resource("m3"))?;
     ensure!(kept.is_some(), "it was forgotten");
+    // A change that it cannot get any more keeps nobody from letting it go.
+    let changed = third().with("failure_domain = \"rack-3\"");
+    declare("2", &[changed.with("timeouts = { update = \"4s\" }")])?;
+    site.workspace.apply()?.failed()?.says("m3")?;
     declare("2", &[third().with("on_destroy = { force = true }")])?;
     site.workspace.apply()?.succeeded()?;
     declare("2", &[])?;

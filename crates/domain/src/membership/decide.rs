@@ -8,41 +8,15 @@
 //! Before: `reconcile` observes. After: it performs the one step and observes again. Not here: the way out
 //! (`removal.rs`).
 
-use core::time::Duration;
-
 use super::answer::{Decision, Refusal, Waiting};
+use super::history::History;
 use super::join;
 use super::leftover::outstanding_token;
+use super::machine::{clustered_but_unlisted, open};
 use super::observation::{Candidate, Cluster, Member, Observation, Server, Status, System};
 use super::parity;
 use super::spec::{Address, MemberSpec, Role};
 use super::step::{AddressKey, Step};
-
-/// What whoever executes remembers of this member, in memory only: a new process starts anew.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
-    /// How many joins have failed. Those that failed because versions differ do not count (HO-JOIN-08).
-    pub failed_joins: u32,
-    /// The certificate of the machine whose join failed last, as in [`Server::fingerprint`].
-    pub tried: Option<String>,
-    /// What was said about the last one.
-    pub last_failure: String,
-    /// What the cluster said when it refused the version of the machine in this pass: the next one tries again.
-    pub misfit: Option<String>,
-    /// For how long the machine has been without a database, and not listed.
-    pub outside_for: Duration,
-    /// Whether it was asked to join.
-    pub asked_to_join: bool,
-    /// Whether it was removed by force, which nothing shows afterwards.
-    pub forced_out: bool,
-}
-
-/// So many joins may fail before nothing more is tried: each one costs a token, and leaves something to clean up.
-pub const MOST_FAILED_JOINS: u32 = 3;
-
-/// A machine that joins shows the cluster's certificate some moments before the cluster lists it, and one that leaves some
-/// moments longer; one that was forgotten shows it for good. Either takes a second or two, on a slow machine some more.
-pub(super) const LONGEST_MOMENT: Duration = Duration::from_secs(30);
 
 /// Chooses the next step of one member.
 ///
@@ -108,57 +82,6 @@ fn bootstrap(spec: &MemberSpec, server: &Server) -> Decision {
     Decision::Do(Step::Bootstrap {
         name: spec.name.clone(),
     })
-}
-
-/// The machine, if it lets us in and is the one that is meant.
-pub(super) fn open<'a>(
-    spec: &MemberSpec,
-    candidate: &'a Candidate,
-) -> Result<&'a Server, Decision> {
-    if let (Some(pinned), Some(seen)) = (&spec.server_fingerprint, candidate.fingerprint())
-        && pinned != seen
-        && !is_clustered(candidate)
-    {
-        return Err(Decision::Refuse(Refusal::Fingerprint {
-            seen: seen.to_owned(),
-            pinned: pinned.clone(),
-        }));
-    }
-    match candidate {
-        Candidate::Silent(why) | Candidate::Stranded { why, .. } => {
-            Err(Decision::Wait(Waiting::Host(why.clone())))
-        }
-        Candidate::Untrusting { .. } => Err(Decision::Wait(Waiting::Trust)),
-        Candidate::Open(server) => Ok(server),
-    }
-}
-
-/// Its certificate may be the cluster's then, and is not the one that a pin is for.
-fn is_clustered(candidate: &Candidate) -> bool {
-    match candidate {
-        Candidate::Open(server) => server.clustered,
-        Candidate::Stranded { .. } => true,
-        Candidate::Silent(_) | Candidate::Untrusting { .. } => false,
-    }
-}
-
-/// It shows the cluster's certificate: it is another member, or was removed and never told.
-pub(super) fn clustered_but_unlisted(
-    cluster: &Cluster,
-    candidate: &Candidate,
-    history: &History,
-) -> Decision {
-    match candidate {
-        Candidate::Open(server) if cluster.member(&server.name).is_some() => {
-            Decision::Refuse(Refusal::OtherMember {
-                seen: server.name.clone(),
-            })
-        }
-        Candidate::Stranded { .. } if history.outside_for < LONGEST_MOMENT => {
-            Decision::Wait(Waiting::Joining)
-        }
-        _ => Decision::Refuse(Refusal::RemovedAlive),
-    }
 }
 
 /// The cluster has a member of this name: is it this machine, and is it as declared?

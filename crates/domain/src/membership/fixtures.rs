@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::answer::Decision;
 use super::certificate::{Certificate, tests::PEM};
-use super::decide::{History, decide};
+use super::decide::decide;
 use super::declared::parse_address;
+use super::history::History;
 use super::observation::*;
 use super::spec::{Address, MemberSpec, Role, Storage};
 

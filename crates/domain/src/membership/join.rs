@@ -3,8 +3,9 @@
 //! Before: `decide.rs` has found that the cluster does not list it. After: it is listed, and repaired there.
 
 use super::answer::{Decision, Refusal, Waiting};
-use super::decide::{History, LONGEST_MOMENT, MOST_FAILED_JOINS, clustered_but_unlisted, open};
+use super::history::{History, LONGEST_MOMENT, MOST_FAILED_JOINS};
 use super::leftover::{leftover, outstanding_token};
+use super::machine::{clustered_but_unlisted, open};
 use super::observation::{
     Candidate, Cluster, Member, MemberKey, Server, Status, System, TrustKind,
 };

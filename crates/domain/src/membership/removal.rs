@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decide::{History, LONGEST_MOMENT};
+use super::history::{History, LONGEST_MOMENT};
 use super::observation::{Candidate, Cluster, Member, Observation, Status};
 use super::spec::{MemberSpec, OnDestroy, daemon_key};
 use super::step::Step;
@@ -23,8 +23,8 @@ pub use answer::{Refusal, Removal, Waiting, Warning};
 /// given up first and deleted after that; what the cluster keeps for the member goes just before the member itself.
 ///
 /// # Caveats
-/// A member that is removed by force is not told, nor is one that is removed by a server that dies of it. As long as it lives it can write the cluster's database, which
-/// [`Warning::Alive`] says, or [`Warning::Untold`] where nobody knows.
+/// A member that is removed by force is not told, nor is one that is removed by a server that dies of it. As long as it
+/// lives it can write the cluster's database, which [`Warning::Alive`] says, or [`Warning::Untold`] where nobody knows.
 pub fn removal(
     spec: &MemberSpec,
     observation: &Observation,

@@ -4,6 +4,8 @@
 //! `rollout_steps`. It runs `decide` itself on a world in memory where every step succeeds and every check is
 //! healthy, so the plan cannot promise anything else than what an undisturbed apply does.
 
+use core::time::Duration;
+
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Status, Workload};
@@ -11,8 +13,11 @@ use crate::rollout::step::Step;
 use crate::rollout::{Next, decide, to_probe};
 use crate::work::Work;
 
-/// No app needs more passes than a few for each of its workloads; a bound all the same, since a plan must end.
+/// A replica needs a handful of passes, and there are at most 999; a bound all the same, since a plan must end.
 const MOST_PASSES: usize = 50_000;
+
+/// How long a pass takes here: just long enough that no two begin at once.
+const STEP: Duration = Duration::from_millis(1);
 
 /// The steps as the user reads them: ordinal, generation and image as written, never a member, a digest or a time.
 pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Vec<String> {
@@ -22,8 +27,12 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
         now,
     };
     let mut work = work.clone();
+    // An apply publishes the next revision, for which the clocks of trials start anew.
+    work.revision = work.revision.saturating_add(1);
     let mut told = Vec::new();
     for _ in 0..MOST_PASSES {
+        // Steps take time: who was begun first is ahead.
+        world.now = world.now.plus(STEP);
         world.probe(&work);
         let decision = decide(spec, &world.observation, &work, world.now);
         work = decision.work;
@@ -33,7 +42,13 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
         }
         match decision.next {
             Next::Again => {}
-            Next::Wait(time) if !world.is_blind() => world.now = world.now.plus(time),
+            // Every check is healthy here, so nothing happens before the first trial has been passed.
+            Next::Wait(time) if !world.observation.probes.is_empty() => {
+                world.now = world
+                    .now
+                    .plus(world.first_passed_in().unwrap_or(time).saturating_sub(STEP));
+            }
+            // What is waited for cannot be foretold: a member that does not answer, a workload that is being moved.
             Next::Wait(_)
             | Next::Converged
             | Next::Failed(_)
@@ -52,10 +67,20 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Waiting helps only if every workload can be seen.
-    fn is_blind(&self) -> bool {
-        let unknown = |workload: &Workload| workload.status == Status::Unknown;
-        self.observation.workloads.iter().any(unknown)
+    /// When the first of the trials that go on will have been passed.
+    fn first_passed_in(&self) -> Option<Duration> {
+        let on_trial = |workload: &&Workload| {
+            let probes = &self.observation.probes;
+            probes.contains_key(&workload.name)
+        };
+        let left = |workload: &Workload| {
+            let healthy_for = self.now.since(workload.healthy_since?);
+            let health = &self.spec.health;
+            let left = health.min_healthy_time.checked_sub(healthy_for)?;
+            (!left.is_zero()).then_some(left)
+        };
+        let workloads = self.observation.workloads.iter().filter(on_trial);
+        workloads.filter_map(left).min()
     }
 
     fn probe(&mut self, work: &Work) {

@@ -4,6 +4,7 @@
 //! are asked.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use super::slot::{self, Slot, Trial};
 use super::step::{Reason, Step};
@@ -20,41 +21,36 @@ pub(super) struct Pass<'a> {
     pub(super) observation: &'a Observation,
     pub(super) work: &'a Work,
     pub(super) now: Moment,
+    /// What the workloads of each ordinal amount to.
+    pub(super) slots: &'a [(u32, Slot<'a>)],
 }
 
 impl<'a> Pass<'a> {
     pub(super) fn decide(&self) -> Decision {
-        let slots: Vec<(u32, Slot<'a>)> = (0..self.spec.replicas)
-            .map(|ordinal| {
-                let slot = slot::of(ordinal, self.spec, self.observation, self.work, self.now);
-                (ordinal, slot)
-            })
-            .collect();
         let mut decision = self
-            .failed(&slots)
-            .or_else(|| self.first(&slots, |pass, ordinal, slot| pass.repair(ordinal, slot)))
-            .or_else(|| self.waiting(&slots))
-            .or_else(|| self.first(&slots, |pass, ordinal, slot| pass.upgrade(ordinal, slot)))
+            .failed()
+            .or_else(|| self.first(Self::unwanted))
+            .or_else(|| self.first(Self::promotion))
+            .or_else(|| self.first(Self::stopped))
+            .or_else(|| self.first(Self::missing))
+            .or_else(|| self.waiting())
+            .or_else(|| self.first(Self::upgrade))
             .or_else(|| self.surplus())
             .unwrap_or_else(|| self.converged());
-        decision.steps.splice(0..0, self.health_changes(&slots));
+        decision.steps.splice(0..0, self.health_changes());
         decision
     }
 
     /// The first slot for which `act` finds something to do.
-    fn first(
-        &self,
-        slots: &[(u32, Slot<'a>)],
-        act: impl Fn(&Self, u32, &Slot<'a>) -> Option<Decision>,
-    ) -> Option<Decision> {
-        slots
+    fn first(&self, act: fn(&Self, u32, &Slot<'a>) -> Option<Decision>) -> Option<Decision> {
+        self.slots
             .iter()
             .find_map(|(ordinal, slot)| act(self, *ordinal, slot))
     }
 
     /// A failed candidate: its output is kept, then it is deleted and the failure told (HO-APP-36).
-    fn failed(&self, slots: &[(u32, Slot<'a>)]) -> Option<Decision> {
-        let (candidate, serving, why) = slots.iter().find_map(|(_, slot)| match slot {
+    fn failed(&self) -> Option<Decision> {
+        let (candidate, serving, why) = self.slots.iter().find_map(|(_, slot)| match slot {
             Slot::OnTrial {
                 candidate,
                 serving,
@@ -85,40 +81,57 @@ impl<'a> Pass<'a> {
         decision.next = Next::Failed(Failure {
             record,
             candidate: candidate.name.clone(),
-            serving: serving.map(|workload| workload.name.clone()),
+            serving: serving
+                .filter(|workload| slot::runs(workload))
+                .map(|workload| workload.name.clone()),
         });
         Some(decision)
     }
 
-    /// What is done for a slot whatever the others are doing.
-    fn repair(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    /// Generations that are too many, and candidates for a declaration of before.
+    fn unwanted(&self, _ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
         match slot {
             Slot::Leftovers(older) => Some(self.delete(older, Reason::Leftover, STOP_GRACE)),
-            Slot::OnTrial {
-                candidate,
-                serving: Some(serving),
-                trial: Trial::Passed,
-            } => {
-                let by = candidate.generation;
-                Some(self.delete(&[serving], Reason::Retired { by }, STOP_GRACE))
-            }
             Slot::StaleCandidate(candidate) => {
                 Some(self.delete(&[candidate], Reason::Outdated, STOP_GRACE))
             }
-            Slot::Stopped { workload, served } => Some(self.start(workload, *served)),
-            Slot::Missing => Some(self.create(ordinal)),
-            Slot::OnTrial { .. }
-            | Slot::Converged
-            | Slot::LeftAlone
-            | Slot::Unknown(_)
-            | Slot::Outdated(_) => None,
+            _ => None,
         }
+    }
+
+    /// A candidate that passed its trial takes over (HO-APP-35); the record says so before the other one stops.
+    fn promotion(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+        let Slot::OnTrial {
+            candidate,
+            serving: Some(serving),
+            trial: Trial::Passed,
+        } = slot
+        else {
+            return None;
+        };
+        let by = candidate.generation;
+        let mut decision = self.delete(&[serving], Reason::Retired { by }, STOP_GRACE);
+        decision.work.slots.entry(ordinal).or_default().serving = Some(by);
+        Some(decision)
+    }
+
+    /// What should run and does not.
+    fn stopped(&self, _ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+        match slot {
+            Slot::Stopped { workload, served } => Some(self.start(workload, *served)),
+            _ => None,
+        }
+    }
+
+    /// Nothing serves here that could be lost, so this waits for nobody's trial.
+    fn missing(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+        matches!(slot, Slot::Missing).then(|| self.create(ordinal))
     }
 
     /// Trials that are not over, and members that do not answer, are waited for before anything that serves is
     /// touched.
-    fn waiting(&self, slots: &[(u32, Slot<'a>)]) -> Option<Decision> {
-        slots
+    fn waiting(&self) -> Option<Decision> {
+        self.slots
             .iter()
             .filter_map(|(_, slot)| match slot {
                 Slot::OnTrial {
@@ -156,10 +169,14 @@ impl<'a> Pass<'a> {
 
     /// The next generation beside what serves (HO-APP-34).
     fn upgrade(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
-        match slot {
-            Slot::Outdated(_) => Some(self.create(ordinal)),
-            _ => None,
+        let Slot::Outdated(serving) = slot else {
+            return None;
+        };
+        let mut decision = self.create(ordinal);
+        if !decision.steps.is_empty() {
+            decision.work.slots.entry(ordinal).or_default().serving = Some(serving.generation);
         }
+        Some(decision)
     }
 
     /// The highest ordinal beyond the declared count, gracefully.
@@ -187,11 +204,16 @@ impl<'a> Pass<'a> {
     }
 
     /// Stamps for candidates that became healthy, and none for those that stopped being it (HO-APP-38, HO-APP-40).
-    fn health_changes(&self, slots: &[(u32, Slot<'a>)]) -> Vec<Step> {
-        slots
+    fn health_changes(&self) -> Vec<Step> {
+        self.slots
             .iter()
             .filter_map(|(_, slot)| {
-                let Slot::OnTrial { candidate, .. } = slot else {
+                let Slot::OnTrial {
+                    candidate,
+                    trial: Trial::Running { .. } | Trial::Passed,
+                    ..
+                } = slot
+                else {
                     return None;
                 };
                 let name = candidate.name.clone();
@@ -200,6 +222,11 @@ impl<'a> Pass<'a> {
                     candidate.healthy_since,
                 ) {
                     (Probe::Healthy, None) => Some(Step::StampHealthy {
+                        name,
+                        since: self.now,
+                    }),
+                    // Written by a clock that has been set back since: until then its time would not begin to count.
+                    (Probe::Healthy, Some(since)) if since > self.now => Some(Step::StampHealthy {
                         name,
                         since: self.now,
                     }),
@@ -242,7 +269,8 @@ impl<'a> Pass<'a> {
             name,
             member,
             generation,
-            started_at: self.now,
+            trial: None,
+            doomed: false,
         });
         decision
     }
@@ -258,14 +286,19 @@ impl<'a> Pass<'a> {
                     owner: owner.clone(),
                 });
             }
-            if !self.observation.unclear.contains(&name) {
+            // One of ours can hold it under another ordinal or generation, since keys decide and names do not.
+            let mut ours = self.observation.workloads.iter();
+            if !ours.any(|workload| workload.name == name)
+                && !self.observation.unclear.contains(&name)
+            {
                 return Ok((generation, name));
             }
-            generation += 1;
+            generation = generation.saturating_add(1);
         }
     }
 
-    /// One more than was ever used here, by the record and by what is seen (invariant: it never goes down).
+    /// One more than was ever used here, by the record and by what is seen (invariant: it never goes down). If the record
+    /// was lost, the names on members that do not answer are all that is left to tell.
     fn next_generation(&self, ordinal: u32) -> u64 {
         let recorded = self.work.slots.get(&ordinal).map(|slot| slot.generation);
         let seen = self
@@ -275,7 +308,16 @@ impl<'a> Pass<'a> {
             .filter(|workload| workload.ordinal == ordinal)
             .map(|workload| workload.generation)
             .max();
-        recorded.max(seen).map_or(0, |highest| highest + 1)
+        let unclear = self
+            .observation
+            .unclear
+            .iter()
+            .filter_map(|name| self.spec.generation_in(name, ordinal))
+            .max();
+        recorded
+            .max(seen)
+            .max(unclear)
+            .map_or(0, |highest| highest.saturating_add(1))
     }
 
     fn start(&self, workload: &Workload, served: bool) -> Decision {
@@ -291,16 +333,7 @@ impl<'a> Pass<'a> {
             name: workload.name.clone(),
         });
         let mut decision = self.recorded(steps);
-        let slot = decision.work.slots.entry(workload.ordinal).or_default();
-        slot.generation = slot.generation.max(workload.generation);
-        slot.workloads
-            .retain(|made| made.generation != workload.generation);
-        slot.workloads.push(Made {
-            name: workload.name.clone(),
-            member: workload.member.clone(),
-            generation: workload.generation,
-            started_at: self.now,
-        });
+        decision.work.note(workload);
         decision
     }
 
@@ -315,7 +348,11 @@ impl<'a> Pass<'a> {
                 reason,
             })
             .collect();
-        self.recorded(steps)
+        let mut decision = self.recorded(steps);
+        for workload in workloads {
+            decision.work.doom(workload);
+        }
+        decision
     }
 
     fn step(&self, step: Step) -> Decision {
@@ -327,7 +364,7 @@ impl<'a> Pass<'a> {
 
     /// Steps with a record of them: it keeps what is still there, and forgets what is gone.
     fn recorded(&self, steps: Vec<Step>) -> Decision {
-        let mut work = recorded(self.work, self.observation, self.now);
+        let mut work = recorded(self.work, self.observation);
         work.decided = steps.iter().map(ToString::to_string).collect();
         Decision {
             work,
@@ -345,32 +382,35 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The record, completed by what is seen (it may have been lost) and without what is gone.
-pub(super) fn recorded(work: &Work, observation: &Observation, now: Moment) -> Work {
+/// The record, with the clock of every trial that this revision sees for the first time.
+pub(super) fn with_trials(work: &Work, slots: &[(u32, Slot<'_>)], now: Moment) -> Work {
     let mut next = work.clone();
-    let is_there = |made: &Made| {
-        observation
-            .workloads
-            .iter()
-            .any(|workload| workload.name == made.name)
-    };
+    for (ordinal, slot) in slots {
+        let Slot::OnTrial { candidate, .. } = slot else {
+            continue;
+        };
+        if work.trial_since(*ordinal, candidate.generation).is_none() {
+            next.begin(candidate, now);
+        }
+    }
+    next
+}
+
+/// The record, completed by what is seen (it may have been lost) and without what is gone.
+pub(super) fn recorded(work: &Work, observation: &Observation) -> Work {
+    let mut next = work.clone();
+    let names: BTreeSet<&str> = observation
+        .workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
     for slot in next.slots.values_mut() {
-        slot.workloads.retain(is_there);
+        slot.workloads
+            .retain(|made| names.contains(made.name.as_str()));
     }
     for workload in &observation.workloads {
-        let slot = next.slots.entry(workload.ordinal).or_default();
-        slot.generation = slot.generation.max(workload.generation);
-        if slot
-            .workloads
-            .iter()
-            .all(|made| made.generation != workload.generation)
-        {
-            slot.workloads.push(Made {
-                name: workload.name.clone(),
-                member: workload.member.clone(),
-                generation: workload.generation,
-                started_at: now,
-            });
+        if next.made(workload.ordinal, workload.generation).is_none() {
+            next.note(workload);
         }
     }
     next

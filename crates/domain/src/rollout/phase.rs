@@ -4,7 +4,7 @@
 
 use crate::app::AppSpec;
 use crate::moment::Moment;
-use crate::observation::Observation;
+use crate::observation::{Observation, Status};
 use crate::rollout::slot::{self, Slot, Trial};
 use crate::work::Work;
 
@@ -54,8 +54,9 @@ impl Phase {
 /// The phase of the first slot that is not as declared.
 pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Phase {
     let is_surplus = |ordinal: u32| ordinal >= spec.replicas;
-    (0..spec.replicas)
-        .map(|ordinal| of_slot(&slot::of(ordinal, spec, observation, work, now), work))
+    slot::all(spec, observation, work, now)
+        .iter()
+        .map(|(_, slot)| of_slot(slot, spec, work))
         .find(|phase| *phase != Phase::Serving)
         .or_else(|| {
             let mut workloads = observation.workloads.iter();
@@ -66,15 +67,15 @@ pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -
         .unwrap_or(Phase::Serving)
 }
 
-fn of_slot(slot: &Slot<'_>, work: &Work) -> Phase {
+fn of_slot(slot: &Slot<'_>, spec: &AppSpec, work: &Work) -> Phase {
     match slot {
         Slot::Converged | Slot::LeftAlone => Phase::Serving,
         Slot::Unknown(_) => Phase::Unknown,
-        Slot::Missing => Phase::Degraded,
+        Slot::Missing | Slot::Stopped { .. } => Phase::Degraded,
         Slot::Leftovers(_) => Phase::Draining,
-        Slot::Stopped { .. } => Phase::Degraded,
         Slot::StaleCandidate(_) => Phase::Reverting,
-        Slot::Outdated(_) if work.failure.is_some() => Phase::Reverted,
+        Slot::Outdated(workload) if workload.status == Status::Stopped => Phase::Degraded,
+        Slot::Outdated(_) if failed(spec, work) => Phase::Reverted,
         Slot::Outdated(_) => Phase::Starting,
         Slot::OnTrial {
             candidate, trial, ..
@@ -85,4 +86,11 @@ fn of_slot(slot: &Slot<'_>, work: &Work) -> Phase {
             Trial::Running { .. } => Phase::Starting,
         },
     }
+}
+
+/// Whether it was the declared image that failed; another one has not been tried yet.
+fn failed(spec: &AppSpec, work: &Work) -> bool {
+    work.failure
+        .as_ref()
+        .is_some_and(|failure| failure.image == spec.image.reference.written())
 }

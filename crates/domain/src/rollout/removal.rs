@@ -4,7 +4,6 @@
 //! more. After: the workloads are stopped gracefully and deleted, and never anything that is not ours.
 
 use crate::app::STOP_GRACE;
-use crate::moment::Moment;
 use crate::observation::{Observation, Workload};
 use crate::rollout::recorded;
 use crate::rollout::step::{Reason, Step};
@@ -27,7 +26,7 @@ pub enum Removal {
 }
 
 /// Chooses what to do next.
-pub fn decide(observation: &Observation, work: &Work, now: Moment) -> Removal {
+pub fn decide(observation: &Observation, work: &Work) -> Removal {
     let of = |live| {
         let matching = observation
             .workloads
@@ -42,7 +41,8 @@ pub fn decide(observation: &Observation, work: &Work, now: Moment) -> Removal {
             false => Removal::Unreachable(unreachable),
         };
     }
-    let mut work = recorded(work, observation, now);
+    let mut work = recorded(work, observation);
+    workloads.iter().for_each(|workload| work.doom(workload));
     work.decided = workloads
         .iter()
         .map(|workload| delete(workload).to_string())

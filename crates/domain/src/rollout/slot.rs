@@ -3,10 +3,15 @@
 //! Before: an observation. After: `rollout::decide` chooses among the slots which one to act on. The state machine
 //! runs per slot (HO-APP-29), and is recoverable from what Incus holds alone (HO-APP-37).
 
+use std::collections::BTreeMap;
+
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Status, Workload};
 use crate::work::Work;
+
+/// Why a workload that ended has failed.
+const ENDED: &str = "it ended by itself";
 
 /// The situation of one ordinal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,147 +70,229 @@ pub fn of<'a>(
     work: &Work,
     now: Moment,
 ) -> Slot<'a> {
-    let here = || {
-        observation
-            .workloads
-            .iter()
-            .filter(move |workload| workload.ordinal == ordinal)
-    };
-    let live: Vec<&Workload> = here()
-        .filter(|workload| workload.status.is_live())
-        .collect();
-    let Some((newest, older)) = live.split_last() else {
-        return match here().find(|workload| workload.status == Status::Unknown) {
-            Some(workload) => Slot::Unknown(workload),
-            None => Slot::Missing,
-        };
-    };
-    let serving = serving(older);
-    if older.len() > 1 {
-        let kept = serving.map(|workload| workload.generation);
-        let is_kept = |workload: &&&Workload| Some(workload.generation) == kept;
-        return Slot::Leftovers(older.iter().filter(|one| !is_kept(one)).copied().collect());
+    let here = |workload: &&Workload| workload.ordinal == ordinal;
+    let here = observation.workloads.iter().filter(here).collect();
+    Judge::new(spec, observation, work, now).slot(ordinal, here)
+}
+
+/// What the workloads of every declared ordinal amount to; one look at each workload, however many there are.
+pub fn all<'a>(
+    spec: &AppSpec,
+    observation: &'a Observation,
+    work: &Work,
+    now: Moment,
+) -> Vec<(u32, Slot<'a>)> {
+    let judge = Judge::new(spec, observation, work, now);
+    let mut by_ordinal: BTreeMap<u32, Vec<&Workload>> = BTreeMap::new();
+    for workload in &observation.workloads {
+        by_ordinal
+            .entry(workload.ordinal)
+            .or_default()
+            .push(workload);
     }
-    if newest.spec != spec.hash() {
-        return match serving {
-            None => Slot::Outdated(newest),
-            // What is declared serves here already, or would if it ran; the candidate has its place until then.
-            Some(serving) if serving.spec == spec.hash() && is_down(serving) => Slot::Stopped {
+    (0..spec.replicas)
+        .map(|ordinal| {
+            let here = by_ordinal.remove(&ordinal).unwrap_or_default();
+            (ordinal, judge.slot(ordinal, here))
+        })
+        .collect()
+}
+
+/// What every slot of an app is judged by.
+struct Judge<'a, 'b> {
+    spec: &'b AppSpec,
+    /// The hash of `spec`.
+    declared: String,
+    observation: &'a Observation,
+    work: &'b Work,
+    now: Moment,
+}
+
+impl<'a, 'b> Judge<'a, 'b> {
+    fn new(spec: &'b AppSpec, observation: &'a Observation, work: &'b Work, now: Moment) -> Self {
+        Self {
+            spec,
+            declared: spec.hash(),
+            observation,
+            work,
+            now,
+        }
+    }
+
+    fn slot(&self, ordinal: u32, here: Vec<&'a Workload>) -> Slot<'a> {
+        let unknown = here.iter().find(|one| one.status == Status::Unknown);
+        let unknown = unknown.copied();
+        let mut live = here;
+        live.retain(|workload| workload.status.is_live());
+        let doomed = self.doomed(&mut live);
+        if !doomed.is_empty() {
+            return Slot::Leftovers(doomed);
+        }
+        let Some((newest, older)) = live.split_last() else {
+            return unknown.map_or(Slot::Missing, Slot::Unknown);
+        };
+        let Some(serving) = self.serving(ordinal, older) else {
+            return self.alone(newest, unknown);
+        };
+        if older.len() > 1 {
+            let is_kept = |workload: &&&Workload| workload.name == serving.name;
+            return Slot::Leftovers(older.iter().filter(|one| !is_kept(one)).copied().collect());
+        }
+        if newest.spec == self.declared {
+            return self.of_declared(newest, Some(serving));
+        }
+        // What is declared would serve here if it ran, and the candidate has proven nothing yet.
+        if serving.spec == self.declared && self.is_worth_a_start(serving, newest) {
+            return Slot::Stopped {
                 workload: serving,
                 served: true,
-            },
-            Some(serving) if serving.spec == spec.hash() => Slot::StaleCandidate(newest),
-            // It was promoted, or it is all that runs: only its predecessor is left to be deleted.
-            Some(serving)
-                if !is_down(newest) && (is_sustained(newest, spec, now) || is_down(serving)) =>
-            {
-                Slot::Leftovers(vec![serving])
-            }
-            Some(_) => Slot::StaleCandidate(newest),
+            };
+        }
+        match self.has_taken_over(ordinal, newest, serving) {
+            true => Slot::Leftovers(vec![serving]),
+            false => Slot::StaleCandidate(newest),
+        }
+    }
+
+    /// Takes those of which the deletion was decided away from `live`, and tells which of them go now: what does not
+    /// serve, and the rest as soon as another one is proven. Until then it may go on, but nothing is left to it.
+    fn doomed(&self, live: &mut Vec<&'a Workload>) -> Vec<&'a Workload> {
+        let (mut doomed, rest): (Vec<_>, Vec<_>) = live
+            .iter()
+            .partition(|workload| self.work.is_doomed(workload));
+        *live = rest;
+        let serves = |workload: &Workload| runs(workload) && workload.healthy_since.is_some();
+        let proven =
+            |workload: &&Workload| runs(workload) && is_sustained(workload, self.spec, self.now);
+        if !live.iter().any(proven) {
+            doomed.retain(|workload| !serves(workload));
+        }
+        doomed
+    }
+
+    /// One generation that can be seen. Whether it is outdated matters only if no silent member has another one, which
+    /// may be the declared one.
+    fn alone(&self, workload: &'a Workload, unknown: Option<&'a Workload>) -> Slot<'a> {
+        match unknown {
+            _ if workload.spec == self.declared => self.of_declared(workload, None),
+            Some(unknown) => Slot::Unknown(unknown),
+            None => Slot::Outdated(workload),
+        }
+    }
+
+    /// Of the generations before the newest, the one that serves: one that runs before one that does not, then the one
+    /// that the record names, then one that was healthy before one that was not, then the newest.
+    fn serving(&self, ordinal: u32, older: &[&'a Workload]) -> Option<&'a Workload> {
+        let recorded = self.recorded_serving(ordinal);
+        older
+            .iter()
+            .max_by_key(|workload| {
+                (
+                    runs(workload),
+                    recorded == Some(workload.generation),
+                    workload.healthy_since.is_some(),
+                    workload.generation,
+                )
+            })
+            .copied()
+    }
+
+    /// Whether a stopped workload is better started than replaced by the candidate that runs beside it: that one was
+    /// never healthy, and nobody has tried in vain to start this one. It is tried once: what crashes would be started
+    /// without end.
+    fn is_worth_a_start(&self, stopped: &Workload, candidate: &Workload) -> bool {
+        let tried = self.observation.ended.contains(&stopped.name)
+            || self.observation.start_errors.contains_key(&stopped.name);
+        stopped.status == Status::Stopped
+            && runs(candidate)
+            && candidate.healthy_since.is_none()
+            && !tried
+    }
+
+    /// Whether an outdated newest generation is the one to keep: its promotion was decided, so the one before may be
+    /// stopping already; or the one before does not run, or was never healthy where this one is. If no record tells, one
+    /// that was healthy for long enough was promoted at that moment, unless the one before is what is declared.
+    fn has_taken_over(&self, ordinal: u32, newest: &Workload, serving: &Workload) -> bool {
+        let promoted = match self.recorded_serving(ordinal) {
+            Some(recorded) => recorded == newest.generation,
+            None => is_sustained(newest, self.spec, self.now) && serving.spec != self.declared,
         };
+        let healthier = serving.healthy_since.is_none() && newest.healthy_since.is_some();
+        runs(newest) && (promoted || !runs(serving) || healthier)
     }
-    of_declared(newest, serving, spec, observation, work, now)
-}
 
-/// Of the generations before the newest, the one that serves: one that runs before one that does not, then one that
-/// was healthy before one that was not, then the newest.
-fn serving<'a>(older: &[&'a Workload]) -> Option<&'a Workload> {
-    older
-        .iter()
-        .max_by_key(|workload| {
-            (
-                !is_down(workload),
-                workload.healthy_since.is_some(),
-                workload.generation,
-            )
-        })
-        .copied()
-}
-
-/// Whether it cannot serve.
-fn is_down(workload: &Workload) -> bool {
-    workload.status == Status::Stopped
-}
-
-/// The newest generation is the declared one.
-fn of_declared<'a>(
-    candidate: &'a Workload,
-    serving: Option<&'a Workload>,
-    spec: &AppSpec,
-    observation: &Observation,
-    work: &Work,
-    now: Moment,
-) -> Slot<'a> {
-    let failed = |why: String| Slot::OnTrial {
-        candidate,
-        serving,
-        trial: Trial::Failed(why),
-    };
-    // What runs has started, whatever an attempt was told: Incus can say "already running" of a create.
-    if candidate.status != Status::Running
-        && let Some(error) = observation.start_errors.get(&candidate.name)
-    {
-        return failed(format!("it could not be started: {error}"));
+    fn recorded_serving(&self, ordinal: u32) -> Option<u64> {
+        self.work.slots.get(&ordinal).and_then(|slot| slot.serving)
     }
-    // Nothing starts it again by itself, so waiting for the deadline would only cost the user time.
-    if observation.ended.contains(&candidate.name) {
-        return failed("it ended by itself".to_owned());
-    }
-    match candidate.status {
-        Status::Evacuated => Slot::LeftAlone,
-        // It was never started, or nobody knows whether its start has come to an end.
-        Status::Stopped
-            if !candidate.ever_started || observation.unfinished.contains(&candidate.name) =>
+
+    /// The newest generation is the declared one.
+    fn of_declared(&self, candidate: &'a Workload, serving: Option<&'a Workload>) -> Slot<'a> {
+        let on_trial = |trial: Trial| Slot::OnTrial {
+            candidate,
+            serving,
+            trial,
+        };
+        // What runs has started, whatever an attempt was told: Incus can say "already running" of a create.
+        if candidate.status != Status::Running
+            && let Some(error) = self.observation.start_errors.get(&candidate.name)
         {
-            Slot::Stopped {
+            return on_trial(Trial::Failed(format!("it could not be started: {error}")));
+        }
+        // Nothing starts it again by itself, so waiting for the deadline would only cost the user time.
+        if self.observation.ended.contains(&candidate.name) {
+            return on_trial(Trial::Failed(ENDED.to_owned()));
+        }
+        let alone_and_sustained = serving.is_none() && is_sustained(candidate, self.spec, self.now);
+        match candidate.status {
+            Status::Running | Status::Other if alone_and_sustained => Slot::Converged,
+            Status::Evacuated if alone_and_sustained => Slot::LeftAlone,
+            // A candidate is no less on trial for being moved; its deadline bounds that, too.
+            Status::Running | Status::Other | Status::Evacuated => on_trial(self.trial(candidate)),
+            Status::Stopped if self.may_be_starting(candidate) => Slot::Stopped {
                 workload: candidate,
                 served: candidate.healthy_since.is_some(),
-            }
+            },
+            Status::Stopped => on_trial(Trial::Failed(ENDED.to_owned())),
+            Status::Unknown | Status::Lost => Slot::Unknown(candidate),
         }
-        Status::Stopped => failed("it ended by itself".to_owned()),
-        Status::Running | Status::Other => {
-            if serving.is_none() && is_sustained(candidate, spec, now) {
-                return Slot::Converged;
-            }
-            Slot::OnTrial {
-                candidate,
-                serving,
-                trial: trial(candidate, spec, observation, work, now),
-            }
+    }
+
+    /// It was never started, or nobody knows whether its start has come to an end.
+    fn may_be_starting(&self, workload: &Workload) -> bool {
+        !workload.ever_started || self.observation.unfinished.contains(&workload.name)
+    }
+
+    fn trial(&self, candidate: &Workload) -> Trial {
+        let probe = self.observation.probes.get(&candidate.name);
+        if is_sustained(candidate, self.spec, self.now) && probe == Some(&Probe::Healthy) {
+            return Trial::Passed;
         }
-        Status::Unknown | Status::Lost => Slot::Unknown(candidate),
+        // Without a record its clock starts now, and the decision records that.
+        let began_at = self
+            .work
+            .trial_since(candidate.ordinal, candidate.generation)
+            .unwrap_or(self.now);
+        let health = &self.spec.health;
+        let healthy_by = began_at.plus(health.healthy_deadline);
+        if self.now < healthy_by {
+            return Trial::Running { healthy_by };
+        }
+        let seen = match probe {
+            Some(Probe::Unhealthy(why)) => format!("; the last check said: {why}"),
+            Some(Probe::Healthy) => "; it is healthy at the moment".to_owned(),
+            None => String::new(),
+        };
+        Trial::Failed(format!(
+            "it was not healthy for {} without a break within {}{seen}",
+            crate::duration::format(health.min_healthy_time),
+            crate::duration::format(health.healthy_deadline),
+        ))
     }
 }
 
-fn trial(
-    candidate: &Workload,
-    spec: &AppSpec,
-    observation: &Observation,
-    work: &Work,
-    now: Moment,
-) -> Trial {
-    let probe = observation.probes.get(&candidate.name);
-    if is_sustained(candidate, spec, now) && probe == Some(&Probe::Healthy) {
-        return Trial::Passed;
-    }
-    // Without a record its clock starts now: a trial is rather too long than cut off.
-    let started_at = work
-        .made(candidate.ordinal, candidate.generation)
-        .map_or(now, |made| made.started_at);
-    let healthy_by = started_at.plus(spec.health.healthy_deadline);
-    if now < healthy_by {
-        return Trial::Running { healthy_by };
-    }
-    let seen = match probe {
-        Some(Probe::Unhealthy(why)) => format!("; the last check said: {why}"),
-        Some(Probe::Healthy) => "; it is healthy at the moment".to_owned(),
-        None => String::new(),
-    };
-    Trial::Failed(format!(
-        "it was not healthy for {} without a break within {}{seen}",
-        crate::duration::format(spec.health.min_healthy_time),
-        crate::duration::format(spec.health.healthy_deadline),
-    ))
+/// Whether it can serve.
+pub(super) fn runs(workload: &Workload) -> bool {
+    workload.status == Status::Running
 }
 
 /// Whether it has been healthy for long enough, by its own key (HO-APP-38, HO-APP-41).

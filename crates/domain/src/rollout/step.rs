@@ -65,6 +65,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Whether it changes what runs, and so has to be on record first; the others are bookkeeping.
+    pub fn is_act(&self) -> bool {
+        match self {
+            Step::Create { .. } | Step::Start { .. } | Step::Delete { .. } => true,
+            Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => {
+                false
+            }
+        }
+    }
+}
+
 /// Why a workload is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {

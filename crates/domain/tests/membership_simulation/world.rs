@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::membership::decide::History;
 use domain::membership::declared::parse_address;
+use domain::membership::history::History;
 use domain::membership::observation::*;
 use domain::membership::spec::{Address, MemberSpec, Role};
 use domain::membership::step::{AddressKey, Step};

@@ -1,4 +1,4 @@
-//! Whether a workload still writes its heartbeat (HO-APP-46), asked with one request for the headers of the file.
+//! Whether a workload still writes its heartbeat (HO-APP-46), asked with a request for the headers of the file.
 //!
 //! Before: `health.rs`. After: `domain::heartbeat` judges. It works from everywhere, since Incus itself looks into the
 //! workload, and needs no program in it.
@@ -8,10 +8,15 @@ use domain::moment::Moment;
 use domain::observation::Probe;
 use incus::file::{self, Age};
 
+use super::running;
 use crate::clock;
 use crate::cluster::Cluster;
 
 pub(super) async fn file(cluster: &Cluster, name: &str, path: &str) -> Probe {
+    // A file stays fresh for a while after its writer has ended.
+    if let Err(why) = running(cluster, name).await {
+        return Probe::Unhealthy(why);
+    }
     let asked = cluster
         .client
         .send(file::age(&cluster.project, name, path))

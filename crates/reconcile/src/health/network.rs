@@ -1,7 +1,7 @@
 //! What a workload serves, asked for at its own address, from where this runs.
 //!
 //! Before: `health.rs`. After: `incus::service`, one connection. Why not from inside of the workload, or from its member,
-//! is in `docs/decisions/0018-from-where-health-is-asked.md`.
+//! is in `docs/decisions/0019-from-where-health-is-asked.md`.
 
 use core::time::Duration;
 use std::error::Error as _;
@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 
 use domain::observation::Probe;
 use incus::error::TransportError;
-use incus::{instance, service};
+use incus::service;
 
-use super::quoted;
+use super::{quoted, running};
 use crate::cluster::Cluster;
 
 /// Asks a web server. Success and redirects are healthy; redirects are not followed, for they may lead to somebody else.
@@ -61,11 +61,7 @@ pub(super) async fn tcp(cluster: &Cluster, name: &str, port: u16, limit: Duratio
 
 /// Where to ask; or why nobody can be asked.
 async fn address(cluster: &Cluster, name: &str, port: u16) -> Result<SocketAddr, String> {
-    let state = cluster
-        .client
-        .send(instance::state(&cluster.project, name))
-        .await
-        .map_err(|error| error.to_string())?;
+    let state = running(cluster, name).await?;
     let address = state.service_address();
     address
         .map(|address| SocketAddr::new(address, port))

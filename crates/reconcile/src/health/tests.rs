@@ -19,20 +19,22 @@ use super::*;
 use crate::clock;
 use crate::cluster::Settings;
 
-/// An Incus with one workload, which has these interfaces and a file with these headers.
+/// An Incus with one workload, which is in this state and has a file with these headers.
 struct Incus {
     cluster: Cluster,
     seen: Arc<Mutex<Vec<String>>>,
     _folder: tempfile::TempDir,
 }
 
-const HERE: &str = r#"{"eth0":{"type":"broadcast","host_name":"veth1","addresses":[
-    {"family":"inet","address":"127.0.0.1","scope":"global"}]}}"#;
-const NOWHERE: &str = r#"{"eth0":{"type":"broadcast","host_name":"veth1","addresses":[
-    {"family":"inet6","address":"fe80::1","scope":"link"}]}}"#;
+const HERE: &str = r#"{"status":"Running","pid":7,"network":{"eth0":{"type":"broadcast","host_name":"veth1","addresses":[
+    {"family":"inet","address":"127.0.0.1","scope":"global"}]}}}"#;
+const NOWHERE: &str = r#"{"status":"Running","pid":7,"network":{"eth0":{"type":"broadcast","host_name":"veth1","addresses":[
+    {"family":"inet6","address":"fe80::1","scope":"link"}]}}}"#;
+const ENDED: &str = r#"{"status":"Running","pid":0,"network":{"eth0":{"type":"broadcast","host_name":"veth1","addresses":[
+    {"family":"inet","address":"127.0.0.1","scope":"global"}]}}}"#;
 
 impl Incus {
-    fn start(network: &'static str, headers: &[(&'static str, String)]) -> Self {
+    fn start(state: &'static str, headers: &[(&'static str, String)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("unix.socket");
         let listener = UnixListener::bind(&path).expect("a socket");
@@ -43,7 +45,7 @@ impl Incus {
                 let (seen, headers) = (Arc::clone(&seen), headers.clone());
                 let service = service_fn(move |request: Request<Incoming>| {
                     let line = format!("{} {}", request.method(), request.uri());
-                    let answer = answer(&line, network, &headers);
+                    let answer = answer(&line, state, &headers);
                     seen.lock().expect("no panic").push(line);
                     async { Ok::<_, Infallible>(answer) }
                 });
@@ -72,7 +74,7 @@ impl Incus {
     }
 }
 
-fn answer(line: &str, network: &str, headers: &[(&'static str, String)]) -> Response<Full<Bytes>> {
+fn answer(line: &str, state: &str, headers: &[(&'static str, String)]) -> Response<Full<Bytes>> {
     let metadata = match line {
         "GET /1.0" => {
             let fingerprint = "c1".repeat(32);
@@ -81,7 +83,7 @@ fn answer(line: &str, network: &str, headers: &[(&'static str, String)]) -> Resp
             )
         }
         "GET /1.0/instances?project=default" => "[]".to_owned(),
-        "GET /1.0/instances/web-g1/state?project=p" => format!(r#"{{"network":{network}}}"#),
+        "GET /1.0/instances/web-g1/state?project=p" => state.to_owned(),
         "HEAD /1.0/instances/web-g1/files?project=p&path=%2Frun%2Fbeat" => {
             let mut response = Response::new(Full::default());
             for (name, value) in headers {
@@ -327,8 +329,31 @@ async fn a_heartbeat_is_judged_by_the_clock_of_its_server() {
             told.starts_with(expected),
             "{told}, not {expected}: {kind} {modified} {date}"
         );
-        assert_eq!(incus.seen().len(), 1);
+        assert_eq!(incus.seen().len(), 2);
     }
+}
+
+/// It may be listed as running for a while, and others may have its address or its file may be fresh.
+#[tokio::test]
+async fn a_workload_that_has_ended_is_not_asked() {
+    let now = clock::rfc3339(clock::now()).replace('T', " ");
+    let headers = [("x-incus-modified", now.replace('Z', " +0000 UTC"))];
+    let incus = Incus::start(ENDED, &headers);
+    let port = workload("HTTP/1.1 200 OK\r\n\r\n").await;
+    let path = "/health?full=1".to_owned();
+    for check in [
+        Check::Running {},
+        Check::Http { port, path },
+        Check::Tcp { port },
+        Check::HeartbeatFile {
+            path: "/run/beat".to_owned(),
+        },
+    ] {
+        let told = why(probe(&incus.cluster, "web-g1", &check).await);
+        assert_eq!(told, "its first process has ended", "{check:?}");
+    }
+    let state = "GET /1.0/instances/web-g1/state?project=p".to_owned();
+    assert_eq!(incus.seen(), vec![state; 4]);
 }
 
 #[tokio::test]
@@ -339,4 +364,28 @@ async fn a_heartbeat_that_was_never_written_is_missed() {
     };
     let told = why(probe(&incus.cluster, "web-g1", &check).await);
     assert_eq!(told, "there is no file /run/beat in web-g1");
+}
+
+/// Measured: a container whose init has ended is listed as running until its stop hook is through, without a process.
+#[test]
+fn what_runs_has_a_process() {
+    let state = |status: &str, pid| InstanceState {
+        status: status.to_owned(),
+        pid,
+        ..InstanceState::default()
+    };
+    for (status, pid, why) in [
+        ("Running", 4711, None),
+        ("Ready", 4711, None),
+        ("Running", -1, Some("its first process has ended")),
+        ("Running", 0, Some("its first process has ended")),
+        ("Stopped", 0, Some("it is Stopped")),
+        ("Frozen", 4711, Some("it is Frozen")),
+    ] {
+        let expected = match why {
+            None => Probe::Healthy,
+            Some(why) => Probe::Unhealthy(why.to_owned()),
+        };
+        assert_eq!(alive(&state(status, pid)), expected, "{status} {pid}");
+    }
 }

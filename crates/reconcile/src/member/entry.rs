@@ -134,15 +134,24 @@ impl Grave {
         Ok(self.found(cluster).await?.burial == Burial::Foreign)
     }
 
-    /// Writes the tombstone, unless there is one or nothing to bury.
-    pub(super) async fn bury(&mut self, cluster: &Cluster) -> Result<(), Error> {
+    /// Writes the tombstone, or makes sure that nobody has written anything over it.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] if the member is somebody's again.
+    pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<(), Error> {
         let member = self.member.clone();
         let found = self.found(cluster).await?;
-        if let Burial::Bury(tombstone) = &found.burial {
-            publish(cluster, &member, tombstone, &found.others).await?;
-            found.burial = Burial::Buried(tombstone.revision);
+        match &found.burial {
+            Burial::Bury(tombstone) => {
+                publish(cluster, &member, tombstone, &found.others).await?;
+                found.burial = Burial::Buried(tombstone.revision);
+                Ok(())
+            }
+            Burial::Buried(tombstone) => {
+                store::still_highest(cluster, &name(&member, *tombstone)).await
+            }
+            Burial::Nothing | Burial::Foreign => Ok(()),
         }
-        Ok(())
     }
 
     /// Deletes what is below the tombstone. The member is gone, so this is no reason for an error: what stays is deleted by

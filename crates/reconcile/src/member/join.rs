@@ -7,7 +7,7 @@ use domain::membership::spec::MemberSpec;
 use domain::membership::step::Join;
 use incus::cluster::join as request;
 use incus::cluster::token::{self, Token};
-use incus::{Client, Fingerprint, server};
+use incus::{Client, Fingerprint, operation, server};
 
 use super::observe;
 use crate::cluster::Cluster;
@@ -39,25 +39,31 @@ async fn pin(cluster: &Cluster, machine: &Client) {
     }
 }
 
-/// Looks once more whether the machine is the one that was decided about, makes a token, and joins it with that. The token is in memory only (HO-JOIN-09, HO-JOIN-11).
+/// Looks once more whether the machine is the one that was decided about, makes a token, and joins it with that. The token
+/// is in memory only (HO-JOIN-09, HO-JOIN-11).
+///
+/// # Errors
+/// [`Error::MemberStep`] if the machine was asked; whatever else happens is from before that, and no try.
 pub(super) async fn join(cluster: &Cluster, step: &Join) -> Result<(), Error> {
     let doing = || format!("join {} at {}", step.name, step.address);
-    let failed = |cause| Error::MemberStep {
+    let not_begun = |cause| Error::JoinNotBegun {
         doing: doing(),
         cause: Box::new(cause),
     };
     let pinned = Fingerprint::parse(&step.server_fingerprint).ok();
     let machine = observe::machine(cluster, &step.address, pinned)?;
     // Whoever has its address now may be another one, for which no token is to be outstanding, not even for a moment.
-    machine.send(server::get()).await.map_err(failed)?;
-    let certificate = cluster.client.send(server::get()).await.map_err(failed)?;
-    let certificate = certificate.environment.certificate;
-    let minted = cluster
-        .client
-        .send(token::mint(&step.name))
-        .await
-        .map_err(failed)?;
-    expect_same(step, &certificate, &minted)?;
+    machine.send(server::get()).await.map_err(not_begun)?;
+    let incus = &cluster.client;
+    let server = incus.send(server::get()).await.map_err(not_begun)?;
+    let certificate = server.environment.certificate;
+    let mint = token::mint(&step.name);
+    let minted = incus.send(mint).await.map_err(not_begun)?;
+    if let Err(error) = expect_same(step, &certificate, &minted) {
+        // If it stays all the same, the next apply revokes it.
+        let _ = incus.send(operation::cancel(&minted.operation)).await;
+        return Err(error);
+    }
     let join = request::Join {
         server_name: step.name.clone(),
         server_address: step.address.to_string(),
@@ -66,7 +72,11 @@ pub(super) async fn join(cluster: &Cluster, step: &Join) -> Result<(), Error> {
         token: minted,
         member_config: step.member_config.iter().map(setting).collect(),
     };
-    settled(machine.finish(request::join(&join)).await.map(drop), doing)
+    match machine.finish(request::join(&join)).await {
+        // Nothing was sent.
+        Err(cause @ incus::Error::Unreachable { .. }) => Err(not_begun(cause)),
+        done => settled(done.map(drop), doing),
+    }
 }
 
 /// HO-JOIN-13: the cluster, its token, and what was decided about are one and the same.

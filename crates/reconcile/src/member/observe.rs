@@ -208,17 +208,18 @@ fn is_incusos(server: &Server) -> bool {
 
 // The cluster.
 
-/// The cluster as it is now; `None` while no server of one answers.
+/// The cluster as it is now; `None` while there is none, as far as can be told.
 ///
 /// # Errors
-/// If a server of a cluster answers, and not to the end.
+/// If a server of a cluster answers, and not to the end, or has lost the database of its cluster. If the cluster is known,
+/// and an endpoint is silent: that may be a member of it.
 pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
     let client = &cluster.of_members().client;
     let members = match client.send(cluster::members()).await {
         Ok(members) => members,
-        Err(error) if error.is_no_cluster() || error.untrusting().is_some() => return Ok(None),
+        Err(error) if error.is_no_cluster() => return Ok(None),
         // Machines that are not installed yet do not answer, and are no cluster.
-        Err(error) if error.is_unreachable() && client.cluster().is_none() => return Ok(None),
+        Err(error) if error.may_be_no_cluster() && client.cluster().is_none() => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let (servers, seen) = tokio::join!(servers(client, &members), shared(client));
@@ -241,10 +242,10 @@ pub async fn view(cluster: &Cluster) -> Result<Option<View>, Error> {
     }))
 }
 
-/// The cluster with the entries of its members, in one request more; `None` while no server of one answers.
+/// The cluster with the entries of its members, in one request more; `None` as of [`view`].
 ///
 /// # Errors
-/// If a server of a cluster answers, and not to the end.
+/// As of [`view`].
 pub async fn survey(cluster: &Cluster) -> Result<Option<Survey>, Error> {
     let Some(view) = view(cluster).await? else {
         return Ok(None);

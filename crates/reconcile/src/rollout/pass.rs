@@ -38,6 +38,8 @@ enum Performed {
 /// What the passes so far have learned.
 #[derive(Default)]
 struct Learned {
+    /// Whether this rollout has recorded anything: until then, what it finds on record is another one's.
+    recorded: bool,
     /// Workloads that this rollout has started.
     started: BTreeSet<String>,
     /// Those of them that were seen stopped after that.
@@ -65,7 +67,7 @@ pub(super) async fn run(
         let observation = observe(rollout, &mut learned, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
-        record(rollout, &decision).await?;
+        record(rollout, &decision, &mut learned.recorded).await?;
         let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
@@ -240,8 +242,16 @@ fn check_for_end(
 }
 
 /// Stores the record of a decision, if it has a new one.
-async fn record(rollout: &mut Rollout<'_>, decision: &Decision) -> Result<(), Error> {
-    if decision.work == rollout.work {
+///
+/// The same decision of an executor before is none of ours: whoever acts must have won a record, or nothing would stop
+/// it when it is overtaken.
+async fn record(
+    rollout: &mut Rollout<'_>,
+    decision: &Decision,
+    recorded: &mut bool,
+) -> Result<(), Error> {
+    let acts = decision.steps.iter().any(Step::is_act);
+    if decision.work == rollout.work && (*recorded || !acts) {
         return Ok(());
     }
     let revision = rollout.work_revision + 1;
@@ -254,6 +264,7 @@ async fn record(rollout: &mut Rollout<'_>, decision: &Decision) -> Result<(), Er
     .await?;
     rollout.work = decision.work.clone();
     rollout.work_revision = revision;
+    *recorded = true;
     Ok(())
 }
 

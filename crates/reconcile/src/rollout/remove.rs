@@ -41,11 +41,13 @@ pub async fn remove(
     work.revision = tombstone;
     let mut wake = Wake::listen(cluster).await;
     let mut disturbed = 0;
+    // What is on record already may be of a destroy that was cut off: whoever deletes must have won a record.
+    let mut recorded = false;
     loop {
         let world = observe::world(cluster).await?;
         let observation = observation::of_app(app, &world.seen, &world.members, &work);
         let now = clock::now();
-        let (next, workloads) = match removal::decide(&observation, &work, now) {
+        let (next, workloads) = match removal::decide(&observation, &work) {
             Removal::Delete { work, workloads } => (work, workloads),
             Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
             Removal::Unreachable(workloads) => {
@@ -68,10 +70,11 @@ pub async fn remove(
                 limit,
             });
         }
-        if next != work {
+        if next != work || !recorded {
             work_revision += 1;
             store::record(cluster, app, work_revision, &next).await?;
             work = next;
+            recorded = true;
         }
         let turn = cluster.steps.acquire().await.ok();
         let deletes = workloads

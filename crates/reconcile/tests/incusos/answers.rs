@@ -28,7 +28,13 @@ fn is_known((key, value): (&String, &String)) -> bool {
 /// What the machine of this name answers.
 pub(crate) fn answer(world: &mut World, name: &str, call: &Call) -> Option<Answer> {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
-    let clustered = world.machine(name).clustered;
+    let Machine {
+        clustered, lost, ..
+    } = *world.machine(name);
+    // What it knows without its database it still says.
+    if lost && path != ["1.0"] {
+        return Some(error(503, "Database is not available"));
+    }
     if clustered && entries::is_meant(call) {
         return entries::answer(world, &path, call);
     }

@@ -22,6 +22,9 @@ use crate::entries;
 use crate::listener::{Call, Host, listen};
 use crate::world::{Machine, World};
 
+/// The configuration that everything is declared in.
+pub(crate) const OWNER: &str = "me";
+
 /// Machines that run.
 pub(crate) struct Fleet {
     shared: Arc<Shared>,
@@ -124,9 +127,15 @@ impl Fleet {
 
     /// The cluster as a process sees it that has just begun; every machine is an endpoint.
     pub(crate) fn cluster(&self) -> Cluster {
+        self.cluster_beside(None)
+    }
+
+    /// The same, with one endpoint more at this address.
+    pub(crate) fn cluster_beside(&self, address: Option<&String>) -> Cluster {
         let endpoint =
             |address| Endpoint::parse(&format!("https://{address}")).expect("an endpoint");
-        let endpoints = self.addresses.values().map(endpoint).collect();
+        let addresses = self.addresses.values().chain(address);
+        let endpoints = addresses.map(endpoint).collect();
         let settings = Settings {
             fleet_project: entries::PROJECT.to_owned(),
             ..Settings::default()
@@ -136,13 +145,22 @@ impl Fleet {
 
     /// One pass of a process that has just begun.
     pub(crate) async fn pass(&self, spec: &MemberSpec) -> Result<Passed, Error> {
+        self.pass_after(spec, &mut Attempts::default()).await
+    }
+
+    /// The same, of one that has made these attempts.
+    pub(crate) async fn pass_after(
+        &self,
+        spec: &MemberSpec,
+        attempts: &mut Attempts,
+    ) -> Result<Passed, Error> {
         let (changes, stop) = (Changes::new(), CancellationToken::new());
         member::pass(
             &self.cluster(),
             spec,
-            &mut Publication::new(spec, "me".to_owned(), true),
+            &mut Publication::new(spec, OWNER.to_owned(), true),
             &changes,
-            &mut Attempts::default(),
+            attempts,
             &stop,
         )
         .await

@@ -1,5 +1,7 @@
 //! From a machine with IncusOS to a member: what is waited for, what is sent, and what a failed try has left.
 
+use reconcile::error::Error;
+use reconcile::member::{Attempts, Passed};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -162,6 +164,8 @@ async fn a_machine_that_was_exchanged_after_the_look_gets_no_token() {
             let stranger = world.machine("b");
             stranger.store.pool("local", "zfs", "none", "local/incus");
         });
+        let seen = fleet.pass(&joiner).await;
+        assert!(matches!(seen, Err(Error::JoinNotBegun { .. })), "{seen:?}");
         let told = fleet.told(&joiner).await;
         match is_pinned {
             true => assert!(
@@ -176,4 +180,20 @@ async fn a_machine_that_was_exchanged_after_the_look_gets_no_token() {
         }
         assert_eq!(fleet.writes(), [""; 0]);
     }
+}
+
+/// HO-JOIN-12: a cluster that makes no token is an error and no failed join, however often it happens.
+#[tokio::test]
+async fn a_join_that_was_never_asked_for_is_no_try() {
+    let fleet = Fleet::founded(&["a", "b"]).await;
+    fleet.world(|world| world.cluster.mints = false);
+    let (joiner, mut attempts) = (fleet.joiner("b"), Attempts::default());
+    for _ in 0..4 {
+        let pass = fleet.pass_after(&joiner, &mut attempts).await;
+        assert!(matches!(pass, Err(Error::JoinNotBegun { .. })), "{pass:?}");
+    }
+    assert_eq!(fleet.writes(), [JOIN[0]; 4]);
+    fleet.world(|world| world.cluster.mints = true);
+    let pass = fleet.pass_after(&joiner, &mut attempts).await;
+    assert!(matches!(pass, Ok(Passed::Settled { .. })), "{pass:?}");
 }

@@ -44,6 +44,9 @@ fn secret(id: &str) -> String {
 }
 
 pub(crate) fn mint(world: &mut World, name: &str) -> Answer {
+    if !world.cluster.mints {
+        return error(500, "Failed to make a token");
+    }
     world.cluster.minted += 1;
     let id = format!("token-{}", world.cluster.minted);
     world.cluster.tokens.insert(id.clone(), name.to_owned());

@@ -33,6 +33,7 @@ async fn nobody_touches_a_cluster_whose_first_machine_is_still_applying_its_seed
     let told = fleet.told(&fleet.joiner("b")).await;
     assert!(told.starts_with("waiting-for-cluster:"), "{told}");
     assert_eq!(fleet.writes(), [""; 0]);
+    assert!(fleet.world(|world| world.cluster.entries.is_empty()));
 
     fleet.world(|world| world.apply_defaults("a"));
     assert_eq!(fleet.told(&fleet.bootstrap("a")).await, "joined");

@@ -27,6 +27,8 @@ pub(crate) struct Machine {
     /// What it shows until it is a member.
     pub(crate) certificate: Certificate,
     pub(crate) clustered: bool,
+    /// It does not reach its database, or that of its cluster.
+    pub(crate) lost: bool,
     pub(crate) config: BTreeMap<String, String>,
     /// What it has while it is no member.
     pub(crate) store: Store,
@@ -61,6 +63,8 @@ pub(crate) struct Cluster {
     /// The names that the tokens were made for, by the operations that stand for them.
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) minted: usize,
+    /// Whether it makes tokens.
+    pub(crate) mints: bool,
     /// Why it will not accept the next joiner.
     pub(crate) rejects: Option<String>,
 }
@@ -104,6 +108,7 @@ impl World {
                 trusted: Vec::new(),
                 tokens: BTreeMap::new(),
                 minted: 0,
+                mints: true,
                 rejects: None,
             },
         }
@@ -189,6 +194,7 @@ impl Machine {
             },
             certificate: Certificate::new(address),
             clustered: false,
+            lost: false,
             config: config.into(),
             store: Store::default(),
             datasets: BTreeSet::new(),

@@ -345,12 +345,12 @@ async fn remove(
     let limit = Timeouts::from(prior.attr("timeouts"))
         .delete
         .unwrap_or(DEFAULT_TIMEOUT);
-    let tombstone = match entry.deleted {
-        // A destroy that was cut off goes on.
-        Some(_) => entry.revision,
-        None => bury(cluster, name, entry).await?,
-    };
-    let work = (record.work_revision, record.work.clone());
+    // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
+    let tombstone = bury(cluster, name, entry).await?;
+    // From here on nobody else records anything; what was recorded in between tells of workloads, too.
+    let record = store::snapshot(cluster).await?.apps.remove(name);
+    let record = record.unwrap_or_default();
+    let work = (record.work_revision, record.work);
     rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
     Ok(Diagnostics::new())
@@ -359,7 +359,7 @@ async fn remove(
 async fn bury(cluster: &Cluster, name: &str, entry: &Entry) -> Result<u64, Error> {
     let tombstone = Entry {
         revision: entry.revision + 1,
-        deleted: Some(clock::now()),
+        deleted: entry.deleted.or_else(|| Some(clock::now())),
         ..entry.clone()
     };
     store::publish(cluster, name, &tombstone).await?;

@@ -105,11 +105,14 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
 }
 
 /// The declaration with the digest that it already stands for: in the state, or, for another image, in the last
-/// revision, whose apply may have been cut off.
+/// revision, whose apply may have been cut off; if that one failed, what it stood for at the last Read.
 fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
     spec.image.digest = match new_image {
         false => prior.attr("image_digest").as_str().map(str::to_owned),
-        true => seen.and_then(|seen| entry::looked_up(seen.spec.as_ref(), &seen.work, &spec)),
+        true => seen.and_then(|seen| {
+            let published = seen.spec.as_ref();
+            entry::looked_up(published, &seen.work, &spec).or_else(|| seen.failed_digest(&spec))
+        }),
     };
     spec
 }

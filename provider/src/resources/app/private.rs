@@ -26,6 +26,10 @@ pub(super) struct Private {
     pub(super) work: Work,
     /// When it was seen.
     pub(super) at: Moment,
+    /// What the declared image stood for then, if a rollout of it has failed: the next apply looks it up anew
+    /// (docs/decisions/0007), and its plan must know the workloads that have it already.
+    #[serde(default)]
+    pub(super) failed_image: Option<String>,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -60,8 +64,15 @@ impl Private {
             observation: for_plans(app, observation),
             work: record.work.clone(),
             at,
+            failed_image: None,
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
+    }
+
+    /// What the image of `declared` stands for, if it is the one that failed last.
+    pub(super) fn failed_digest(&self, declared: &AppSpec) -> Option<String> {
+        let same = self.spec.as_ref()?.image.reference == declared.image.reference;
+        self.failed_image.clone().filter(|_| same)
     }
 
     /// Reads it back; nothing if it was lost.

@@ -115,10 +115,11 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
     applied
 }
 
-/// Makes a member as it is declared. With an error the state keeps the old values, so the next plan is not empty.
+/// Makes a member as it is declared. With an error the state keeps the old values, so the next plan is not empty, but for
+/// what concerns the state alone: a member that cannot be changed any more can still be allowed to go.
 pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
     let failed = |diagnostics: Diagnostics| Applied {
-        state: request.prior.clone(),
+        state: unchanged(&request.prior, &request.planned),
         private: request.private.clone(),
         diagnostics,
     };
@@ -147,6 +148,15 @@ pub(super) async fn update(work: &Work<'_>, request: UpdateRequest) -> Applied {
         state.set_attr("owner", publication.owner());
     }
     finished(state, &spec, &view)
+}
+
+/// The state after a failed update.
+fn unchanged(prior: &Value, planned: &Value) -> Value {
+    let mut state = prior.clone();
+    for name in ["on_destroy", "timeouts"] {
+        state.set_attr(name, planned.attr(name).clone());
+    }
+    state
 }
 
 /// What is declared, for whoever owns the member; one that was imported without an entry is owned from now on.
@@ -195,7 +205,9 @@ impl Work<'_> {
         loop {
             let (cluster, changes) = (self.cluster, self.changes);
             let pass = member::pass(cluster, spec, publication, changes, &mut attempts, &stop);
-            match wait.within(pass).await {
+            let passed = wait.within(pass).await;
+            wait.came_to(attempts.steps());
+            match passed {
                 Ok(Passed::Settled { missing, view }) => return Ok((missing, *view)),
                 Ok(Passed::Refused(refusal)) => return Err(Trouble::Refused(refusal)),
                 Ok(Passed::Waiting(waiting)) => {
@@ -276,7 +288,9 @@ impl Work<'_> {
             let (cluster, changes) = (self.cluster, self.changes);
             let (grave, attempts) = (&mut grave, &mut attempts);
             let removal = member::remove(cluster, spec, grave, applied, changes, attempts, &stop);
-            match wait.within(removal).await {
+            let removed = wait.within(removal).await;
+            wait.came_to(attempts.steps());
+            match removed {
                 Ok(Removed::Gone { warnings }) => {
                     let told = |warning| diagnose::left_behind(&spec.name, warning);
                     return Ok(warnings.iter().map(told).collect());

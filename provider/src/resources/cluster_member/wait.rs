@@ -27,6 +27,8 @@ pub(super) struct Wait<'a> {
     ends_at: Option<Instant>,
     said: &'static str,
     disturbed_at: Option<Instant>,
+    /// How many steps had been taken after the last pass.
+    steps: u32,
 }
 
 impl<'a> Wait<'a> {
@@ -40,6 +42,7 @@ impl<'a> Wait<'a> {
             ends_at: Instant::now().checked_add(limit),
             said: "",
             disturbed_at: None,
+            steps: 0,
         }
     }
 
@@ -53,6 +56,15 @@ impl<'a> Wait<'a> {
                 pass.await
             }
         }
+    }
+
+    /// Notes how many steps were taken so far. Whoever takes one is not disturbed by what happened before it, however long
+    /// the step has taken.
+    pub(super) fn came_to(&mut self, steps: u32) {
+        if steps > self.steps {
+            self.disturbed_at = None;
+        }
+        self.steps = steps;
     }
 
     async fn over(&self) {

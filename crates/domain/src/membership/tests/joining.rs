@@ -1,8 +1,9 @@
 //! From a machine to a member: what is waited for, what is refused, what is cleaned up, and how it joins.
 
 use crate::membership::answer::Decision;
-use crate::membership::decide::{History, decide};
+use crate::membership::decide::decide;
 use crate::membership::fixtures::*;
+use crate::membership::history::History;
 use crate::membership::observation::*;
 use crate::membership::spec::{MemberSpec, Storage};
 use crate::membership::step::{MemberSetting, Step};

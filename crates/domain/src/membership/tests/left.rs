@@ -5,10 +5,10 @@
 use core::time::Duration;
 
 use super::removing::{FORCE, NOTHING, b, check, no_volumes, said, said_after, three};
-use crate::membership::decide::History;
 use crate::membership::fixtures::{
     CLUSTER, changed, cluster_of, fresh, joined, metrics, open, silent, spec, stranded, token, with,
 };
+use crate::membership::history::History;
 use crate::membership::observation::*;
 
 /// HO-JOIN-20 from the other side: a removed daemon that was never told.

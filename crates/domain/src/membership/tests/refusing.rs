@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::membership::decide::History;
 use crate::membership::fixtures::*;
+use crate::membership::history::History;
 use crate::membership::observation::*;
 
 /// HO-JOIN-02, HO-JOIN-04, HO-JOIN-20, HO-JOIN-23.

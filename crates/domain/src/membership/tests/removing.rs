@@ -1,7 +1,7 @@
 //! From a member to none: what keeps it, what is taken from it first, and what remains.
 
-use crate::membership::decide::History;
 use crate::membership::fixtures::*;
+use crate::membership::history::History;
 use crate::membership::observation::*;
 use crate::membership::removal::{Removal, removal};
 use crate::membership::spec::{MemberSpec, OnDestroy};

@@ -1,8 +1,9 @@
 //! A member that lacks something: what is missing in the user's words, and what repairs it, first things first.
 
 use crate::membership::answer::Decision;
-use crate::membership::decide::{History, decide};
+use crate::membership::decide::decide;
 use crate::membership::fixtures::*;
+use crate::membership::history::History;
 use crate::membership::observation::*;
 use crate::membership::parity::missing;
 use crate::membership::spec::{MemberSpec, State};

@@ -53,6 +53,7 @@ fn applied() -> (Value, Private) {
         },
         work: Work::default(),
         at: Moment(1_000_000),
+        failed_image: None,
         cluster: None,
     };
     (state, seen)
@@ -190,6 +191,34 @@ fn a_candidate_that_failed_is_not_taken_up_again() {
     let plan = planned(config("app/v2", "1"), &state, seen.write());
     let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
     assert_eq!(steps, [taken_up]);
+}
+
+/// It was looked up by the Read: what has that image already is known again, what has another one of that name is not.
+#[test]
+fn a_retry_of_a_failed_image_is_told_by_what_the_name_stands_for_now() {
+    let (state, mut seen) = with_candidate();
+    seen.work.failure = Some(domain::work::FailureRecord {
+        ordinal: 1,
+        generation: 0,
+        image: "app/v2".to_owned(),
+        error: "it ended".to_owned(),
+        at: Moment(999_000),
+    });
+    let told = |stands_for: &str, image: &str| -> Vec<String> {
+        let failed_image = Some(stands_for.to_owned());
+        let seen = Private {
+            failed_image,
+            ..seen.clone()
+        };
+        let plan = planned(config(image, "1"), &state, seen.write());
+        let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+        let text = |step: &Value| step.as_str().unwrap_or_default().to_owned();
+        steps.iter().map(text).collect()
+    };
+    let promoted = "replica 0: promote generation 1, remove generation 0";
+    assert_eq!(told("d2", "app/v2"), [promoted]);
+    assert_ne!(told("d3", "app/v2"), [promoted]);
+    assert_ne!(told("d2", "app/v3"), [promoted]);
 }
 
 #[test]

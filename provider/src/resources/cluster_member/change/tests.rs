@@ -27,3 +27,21 @@ fn a_success_returns_what_was_planned() {
     assert_eq!(applied.state.attr("architecture").as_str(), Some("x86_64"));
     assert!(applied.state.attr("status").is_null());
 }
+
+/// A dead member cannot be changed, and what allows it to be removed counts as it was applied.
+#[test]
+fn a_failed_update_keeps_what_concerns_the_state_alone() {
+    let force = Value::object([("force", true.into())]);
+    let prior = Value::object([
+        ("name", "b".into()),
+        ("failure_domain", "rack-1".into()),
+        ("on_destroy", Value::Null),
+        ("timeouts", Value::Null),
+    ]);
+    let mut planned = prior.clone();
+    planned.set_attr("failure_domain", "rack-2");
+    planned.set_attr("on_destroy", force.clone());
+    let state = unchanged(&prior, &planned);
+    assert_eq!(state.attr("failure_domain").as_str(), Some("rack-1"));
+    assert_eq!(state.attr("on_destroy"), &force);
+}

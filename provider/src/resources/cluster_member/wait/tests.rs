@@ -55,3 +55,27 @@ async fn what_is_awaited_at_the_end_is_told() {
     let trouble = trouble.expect_err("time is over");
     assert_eq!(trouble.to_string(), Waiting::Cluster.to_string());
 }
+
+/// A step may take ten minutes, and what fails after it is not what failed before.
+#[tokio::test]
+async fn a_disturbance_ends_with_the_next_step_that_is_taken() {
+    let busy = || {
+        Error::Incus(incus::Error::Refused {
+            doing: "listing the members".to_owned(),
+            endpoint: incus::Endpoint::parse("https://10.0.0.1").expect("an endpoint"),
+            code: 500,
+            message: "no leader".to_owned(),
+        })
+    };
+    let call = Call::default();
+    for (steps, is_tried_again) in [(2, false), (3, true)] {
+        // The time is over, so what would be tried again is told as late.
+        let mut wait = wait(&call, 0);
+        wait.came_to(2);
+        wait.disturbed_at = Instant::now().checked_sub(Duration::from_secs(600));
+        wait.came_to(steps);
+        let trouble = wait.for_calm(busy()).await.expect_err("either way");
+        let is_late = matches!(trouble, Trouble::TimedOut { .. });
+        assert_eq!(is_late, is_tried_again, "{steps}: {trouble:?}");
+    }
+}

@@ -6,6 +6,7 @@ mod app;
 mod docs;
 mod drift;
 mod functions;
+mod health;
 mod https;
 mod images;
 pub(crate) mod joins;
@@ -45,6 +46,7 @@ pub fn all() -> Vec<Scenario> {
         refusals::SCENARIOS,
         app::SCENARIOS,
         rollout::SCENARIOS,
+        health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
         kills::SCENARIOS,

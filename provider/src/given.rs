@@ -29,7 +29,7 @@ pub(crate) fn flag(value: &Value) -> Given<bool> {
     given(value, |value| value.as_bool().unwrap_or_default())
 }
 
-/// A whole number from 0. The schema has refused every other.
+/// A whole number from 0. Every other is 0: the schema has refused it, or 0 itself will be.
 pub(crate) fn whole(value: &Value) -> Given<u64> {
     given(value, |value| {
         let number = value.as_i64().unwrap_or_default();

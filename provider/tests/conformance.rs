@@ -171,9 +171,14 @@ fn app(run: Conformance) -> Conformance {
         ("command", Value::List(vec!["true".into()])),
         ("timeout", "5s".into()),
     ]);
+    let http = Value::object([("port", 8080_u64.into()), ("path", "/health".into())]);
+    let heartbeat_file = Value::object([("path", "/run/heartbeat".into())]);
     let checks = [
         Value::object([("running", Value::object([]))]),
         Value::object([("exec", exec)]),
+        Value::object([("http", http)]),
+        Value::object([("tcp", Value::object([("port", 22_u64.into())]))]),
+        Value::object([("heartbeat_file", heartbeat_file)]),
     ];
     let durations = ["30s", "0.5m", "1m", "60s"];
     run.walk(name, Walk::ValidateAndPlan)

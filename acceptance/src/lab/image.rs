@@ -1,6 +1,6 @@
 //! The images that workloads start from, made here from a statically linked busybox: two versions and a broken one.
 //!
-//! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version.
+//! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version, beside a heartbeat in `/run`.
 //! The same as OCI images are in `oci.rs`.
 
 use std::fs;
@@ -28,6 +28,7 @@ pub(super) const INIT: &str = "#!/bin/sh
 trap 'exit 0' PWR TERM
 ip link set lo up
 [ ! -e /sys/class/net/eth0 ] || udhcpc -b -q -t 10 -i eth0 -s /etc/udhcpc >/dev/null 2>&1 &
+while echo >/run/heartbeat; do sleep 10; done &
 httpd -f -p 80 -h /www &
 wait $!
 ";

@@ -126,6 +126,22 @@ const APPS: &[Case] = &[
         "one",
     ),
     ("health", r#"{ check = {} }"#, "one"),
+    ("health", r#"{ check = { http = { port = 0 } } }"#, "65535"),
+    (
+        "health",
+        r#"{ check = { tcp = { port = 22.5 } } }"#,
+        "65535",
+    ),
+    (
+        "health",
+        r#"{ check = { http = { port = 80, path = "health" } } }"#,
+        "health",
+    ),
+    (
+        "health",
+        r#"{ check = { heartbeat_file = { path = "run/beat" } } }"#,
+        "run/beat",
+    ),
     ("timeouts", r#"{ create = "5 minutes" }"#, "5 minutes"),
 ];
 

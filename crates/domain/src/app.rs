@@ -36,7 +36,7 @@ pub mod key {
 pub const MIN_HEALTHY_TIME: Duration = Duration::from_secs(30);
 /// How long a candidate may take to have been healthy for that long, unless the user says otherwise.
 pub const HEALTHY_DEADLINE: Duration = Duration::from_secs(600);
-/// How long a health command may run, unless the user says otherwise.
+/// How long a health command may run, unless the user says otherwise; and an answer over the network may take.
 pub const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a workload may take to stop by itself before it is stopped by force.
 pub const STOP_GRACE: Duration = Duration::from_secs(30);
@@ -168,6 +168,23 @@ pub enum Check {
         /// Longer counts as unhealthy.
         #[serde(with = "milliseconds")]
         timeout: Duration,
+    },
+    /// A web server at the workload's own address answers a GET with success or a redirect.
+    Http {
+        /// The port, from 1.
+        port: u16,
+        /// What is asked for, from the slash on, with the query if there is one.
+        path: String,
+    },
+    /// Something at the workload's own address takes connections.
+    Tcp {
+        /// The port, from 1.
+        port: u16,
+    },
+    /// The workload keeps writing a file (HO-APP-46); [`crate::heartbeat`] says how often.
+    HeartbeatFile {
+        /// Where, from the root of the workload.
+        path: String,
     },
 }
 

@@ -28,6 +28,7 @@ pub mod seed;
 pub mod app;
 pub mod entry;
 pub mod fleet;
+pub mod heartbeat;
 pub mod observation;
 pub mod placement;
 pub mod rollout;

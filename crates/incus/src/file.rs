@@ -1,7 +1,10 @@
 //! Files in an instance: `/1.0/instances/NAME/files`.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::header::DATE;
+use http::{HeaderMap, Method};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
 
 use crate::envelope::{self, Reply, Unusable};
 use crate::request::{Request, path};
@@ -35,6 +38,24 @@ pub struct Owner {
     pub group: u32,
     /// The permission bits; a server that is not told takes its defaults.
     pub mode: Option<u32>,
+}
+
+/// When a file was written, and what time it was when that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Age {
+    /// `file`, `directory` or `symlink`; links are not followed.
+    pub kind: String,
+    /// By the clock of whoever wrote it, in whole seconds; `None` if the server does not say it.
+    pub written_at: Option<Timestamp>,
+    /// By the clock of the server that has read it, in whole seconds; `None` if the server does not say it.
+    pub read_at: Option<Timestamp>,
+}
+
+/// Reads when a file was written, and nothing of its content.
+pub fn age(project: &str, instance: &str, file: &str) -> Request<Age> {
+    let doing = format!("reading when file {file} of instance {instance} was written");
+    let request = Request::new(Method::HEAD, files(instance), doing, read_age);
+    at(request, project, file)
 }
 
 /// Reads a file.
@@ -96,6 +117,24 @@ fn read(reply: &Reply) -> Result<File, Unusable> {
     Ok(File { content, owner })
 }
 
+fn read_age(reply: &Reply) -> Result<Age, Unusable> {
+    envelope::raw(reply)?;
+    Ok(Age {
+        kind: header(&reply.headers, "x-incus-type").to_owned(),
+        written_at: written_at(header(&reply.headers, "x-incus-modified")),
+        read_at: rfc2822::parse(header(&reply.headers, DATE.as_str()))
+            .ok()
+            .map(|zoned| zoned.timestamp()),
+    })
+}
+
+/// Reads a moment as Go prints it, in the server's zone: `2026-11-30 18:52:12.5 +0100 CET`.
+fn written_at(text: &str) -> Option<Timestamp> {
+    let mut words = text.split_whitespace();
+    let (date, time, offset) = (words.next()?, words.next()?, words.next()?);
+    format!("{date}T{time}{offset}").parse().ok()
+}
+
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     let value = headers.get(name).map(|value| value.to_str());
     value.and_then(Result::ok).unwrap_or_default()
@@ -135,6 +174,7 @@ mod tests {
         assert!(!format!("{file:?} {put:?} {:?}", put.body()).contains("hunter2"));
         let address = "/1.0/instances/w/files?project=p&path=%2Fetc%2Fa%20b";
         for (request, method) in [
+            (age("p", "w", "/etc/a b").to_string(), "HEAD"),
             (get("p", "w", "/etc/a b").to_string(), "GET"),
             (put.to_string(), "POST"),
             (delete("p", "w", "/etc/a b").to_string(), "DELETE"),
@@ -172,5 +212,49 @@ mod tests {
             assert_eq!((file.owner.user, file.owner.group), (7, 0));
             assert_eq!(file.owner.mode, Some(0o755));
         }
+    }
+
+    #[test]
+    fn the_headers_say_when_a_file_was_written_and_what_time_it_is() {
+        let date = "Mon, 30 Nov 2026 17:52:14 GMT";
+        let utc = "2026-11-30 17:52:12 +0000 UTC";
+        let moment = |text: &str| Some(text.parse::<Timestamp>().expect("a moment"));
+        let (written, read) = (
+            moment("2026-11-30T17:52:12Z"),
+            moment("2026-11-30T17:52:14Z"),
+        );
+        for (modified, date, written_at, read_at) in [
+            (utc, date, written, read),
+            ("2026-11-30 23:22:12 +0530 IST", date, written, read),
+            ("2026-11-30 14:52:12 -0300 -03", date, written, read),
+            (
+                "2026-11-30 17:52:12.25 +0000 UTC",
+                date,
+                moment("2026-11-30T17:52:12.25Z"),
+                read,
+            ),
+            (utc, "", written, None),
+            (utc, "yesterday", written, None),
+            ("", date, None, read),
+            ("2026-11-30", date, None, read),
+            ("2026-13-30 17:52:12 +0000 UTC", date, None, read),
+        ] {
+            let mut reply = reply(200, "");
+            for (name, value) in [
+                ("x-incus-type", "file"),
+                ("x-incus-modified", modified),
+                ("date", date),
+            ] {
+                reply.headers.insert(name, value.parse().expect("a value"));
+            }
+            let age = read_age(&reply).expect("an age");
+            assert_eq!(age.kind, "file");
+            assert_eq!(
+                (age.written_at, age.read_at),
+                (written_at, read_at),
+                "{modified} {date}"
+            );
+        }
+        assert!(read_age(&reply(404, "")).is_err());
     }
 }

@@ -13,10 +13,12 @@
 //! event.rs                     the stream of events, over the same transport
 //! exec.rs                      one effect made of several requests
 //! remote.rs                    a server as the user's own Incus client knows it
+//! service.rs                   what runs in an instance, asked at its own address
 //! ```
 //!
-//! Only `client.rs` and `transport.rs` perform I/O, and `async` marks every effect. This crate
-//! imports nothing else of this workspace: it knows no apps, no members of ours and no plans.
+//! Only `client.rs` and `transport.rs` perform I/O, and `service.rs`, which asks no server of Incus;
+//! `async` marks every effect. This crate imports nothing else of this workspace: it knows no apps,
+//! no members of ours and no plans.
 
 pub mod request;
 
@@ -41,6 +43,7 @@ pub mod exec;
 pub mod identity;
 pub mod operation;
 pub mod remote;
+pub mod service;
 pub mod trust;
 
 mod envelope;

@@ -1,43 +1,49 @@
 //! Health: asks a workload "healthy now?", and nothing else (HO-APP-41).
 //!
 //! Before: `domain::rollout::to_probe` names the workloads on trial. After: `domain::rollout::decide` keeps the time.
+//! Each kind of question has a file in `health/`. Each is a fixed number of requests.
 
-use core::time::Duration;
+mod exec;
+mod heartbeat;
+mod network;
 
-use domain::app::Check;
+use domain::app::{CHECK_TIMEOUT, Check};
 use domain::observation::Probe;
-use incus::exec::{ExecOutcome, exec_recorded};
-use incus::instance::{self, Command, InstanceState};
+use incus::instance::{self, InstanceState};
 
 use crate::cluster::Cluster;
 
-/// Longest part of a command's output that a failure quotes.
+/// Longest part of a command's output, or of a web server's error, that a failure quotes.
 const LONGEST_QUOTE: usize = 500;
-/// What `timeout` ends with when the time is over.
-const TIMED_OUT: i64 = 124;
 
 /// Asks one running workload; `None` if Incus could not say, which is nothing against the workload.
 pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Option<Probe> {
     match check {
         Check::Running {} => {
-            let state = instance::state(&cluster.project, name);
-            match cluster.client.send(state).await {
-                Ok(state) => Some(alive(&state)),
-                Err(error) if error.is_not_found() => Some(Probe::Unhealthy(error.to_string())),
-                Err(_) => None,
-            }
+            let seen = running(cluster, name).await?;
+            Some(seen.map_or_else(Probe::Unhealthy, |_| Probe::Healthy))
         }
         Check::Exec { command, timeout } => {
-            let bounded = Command {
-                command: bound(command, *timeout),
-                ..Command::default()
-            };
-            let asked = exec_recorded(&cluster.client, &cluster.project, name, &bounded).await;
-            Some(match asked {
-                Ok(outcome) => answer(&outcome, *timeout),
-                Err(error) => Probe::Unhealthy(error.to_string()),
-            })
+            Some(exec::command(cluster, name, command, *timeout).await)
         }
+        Check::Http { port, path } => {
+            network::http(cluster, name, *port, path, CHECK_TIMEOUT).await
+        }
+        Check::Tcp { port } => network::tcp(cluster, name, *port, CHECK_TIMEOUT).await,
+        Check::HeartbeatFile { path } => heartbeat::file(cluster, name, path).await,
+    }
+}
+
+/// What runs in a workload, or why nothing does; `None` if Incus could not say.
+async fn running(cluster: &Cluster, name: &str) -> Option<Result<InstanceState, String>> {
+    let state = instance::state(&cluster.project, name);
+    match cluster.client.send(state).await {
+        Ok(state) => Some(match alive(&state) {
+            Probe::Healthy => Ok(state),
+            Probe::Unhealthy(why) => Err(why),
+        }),
+        Err(error) if error.is_not_found() => Some(Err(error.to_string())),
+        Err(_) => None,
     }
 }
 
@@ -51,96 +57,14 @@ fn alive(state: &InstanceState) -> Probe {
     }
 }
 
-/// An exec cannot be cancelled from outside, so the command is bounded inside.
-fn bound(command: &[String], timeout: Duration) -> Vec<String> {
-    let mut bounded = vec!["timeout".to_owned(), timeout.as_secs().max(1).to_string()];
-    bounded.extend_from_slice(command);
-    bounded
-}
-
-fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
-    let output = match outcome.stderr.trim() {
-        "" => outcome.stdout.trim(),
-        stderr => stderr,
-    };
-    let quote: String = output.chars().take(LONGEST_QUOTE).collect();
-    let quoted = if quote.is_empty() {
-        String::new()
-    } else {
-        format!(": {quote}")
-    };
-    match outcome.return_code {
-        0 => Probe::Healthy,
-        TIMED_OUT => Probe::Unhealthy(format!(
-            "the health command did not end within {}{quoted}",
-            domain::duration::format(timeout)
-        )),
-        code => Probe::Unhealthy(format!("the health command ended with {code}{quoted}")),
+/// What was said, to stand behind what happened; nothing if nothing was.
+fn quoted(text: &str) -> String {
+    let quote: String = text.chars().take(LONGEST_QUOTE).collect();
+    if quote.is_empty() {
+        return quote;
     }
+    format!(": {quote}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_health_command_answers_by_its_end_and_quotes_what_it_printed() {
-        let outcome = |return_code, stdout: &str, stderr: &str| ExecOutcome {
-            return_code,
-            stdout: stdout.to_owned(),
-            stderr: stderr.to_owned(),
-        };
-        let second = Duration::from_secs(1);
-        assert_eq!(answer(&outcome(0, "x", "y"), second), Probe::Healthy);
-        for (outcome, why) in [
-            (
-                outcome(1, "out", ""),
-                "the health command ended with 1: out",
-            ),
-            (
-                outcome(2, "out", "err"),
-                "the health command ended with 2: err",
-            ),
-            (outcome(1, "", ""), "the health command ended with 1"),
-            (
-                outcome(124, "", ""),
-                "the health command did not end within 1s",
-            ),
-        ] {
-            assert_eq!(answer(&outcome, second), Probe::Unhealthy(why.to_owned()));
-        }
-    }
-
-    /// Measured: a container whose init has ended is listed as running until its stop hook is through, without a process.
-    #[test]
-    fn what_runs_has_a_process() {
-        let state = |status: &str, pid| InstanceState {
-            status: status.to_owned(),
-            pid,
-            ..InstanceState::default()
-        };
-        for (status, pid, why) in [
-            ("Running", 4711, None),
-            ("Ready", 4711, None),
-            ("Running", -1, Some("its first process has ended")),
-            ("Running", 0, Some("its first process has ended")),
-            ("Stopped", 0, Some("it is Stopped")),
-            ("Frozen", 4711, Some("it is Frozen")),
-        ] {
-            let expected = match why {
-                None => Probe::Healthy,
-                Some(why) => Probe::Unhealthy(why.to_owned()),
-            };
-            assert_eq!(alive(&state(status, pid)), expected, "{status} {pid}");
-        }
-    }
-
-    #[test]
-    fn a_health_command_is_bounded_inside_the_workload() {
-        let command = ["check".to_owned(), "-v".to_owned()];
-        assert_eq!(
-            bound(&command, Duration::from_secs(3)),
-            ["timeout", "3", "check", "-v"]
-        );
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! Before: `provider/src/resources/app/model.rs` reads the configuration. After: [`AppSpec`], normalised, once
 //! everything is known. Unknown values are left alone: the same checks run again when they are known.
 
+mod check;
 mod health;
 mod image;
 mod workload;
@@ -89,6 +90,12 @@ pub struct DeclaredCheck {
     pub running: Given<()>,
     /// `health.check.exec`
     pub exec: Given<DeclaredExec>,
+    /// `health.check.http`
+    pub http: Given<DeclaredHttp>,
+    /// `health.check.tcp`
+    pub tcp: Given<DeclaredTcp>,
+    /// `health.check.heartbeat_file`
+    pub heartbeat_file: Given<DeclaredHeartbeatFile>,
 }
 
 /// `health.check.exec`
@@ -98,6 +105,29 @@ pub struct DeclaredExec {
     pub command: Given<Vec<Given<String>>>,
     /// `health.check.exec.timeout`
     pub timeout: Given<String>,
+}
+
+/// `health.check.http`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredHttp {
+    /// `health.check.http.port`
+    pub port: Given<u64>,
+    /// `health.check.http.path`
+    pub path: Given<String>,
+}
+
+/// `health.check.tcp`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredTcp {
+    /// `health.check.tcp.port`
+    pub port: Given<u64>,
+}
+
+/// `health.check.heartbeat_file`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredHeartbeatFile {
+    /// `health.check.heartbeat_file.path`
+    pub path: Given<String>,
 }
 
 /// Why a declaration is not a spec yet.

@@ -33,6 +33,8 @@ pub struct InterfaceState {
     pub addresses: Vec<Address>,
     /// The hardware address.
     pub hwaddr: String,
+    /// The other end of its cable, as the member calls it; empty for what was made inside of the instance.
+    pub host_name: String,
     /// `up` or `down`.
     pub state: String,
     /// `broadcast`, `loopback` and so on.
@@ -54,14 +56,34 @@ pub struct Address {
 }
 
 impl InstanceState {
+    /// The one address to ask for what the instance serves: global, and of an interface that Incus has given it rather
+    /// than of one that was made inside, such as another container engine's; IPv4 first. Between equals the
+    /// interfaces' names decide.
+    pub fn service_address(&self) -> Option<IpAddr> {
+        let ranked = self.network.values().flat_map(|interface| {
+            let is_inner = interface.host_name.is_empty();
+            let global = interface.global_addresses();
+            global.map(move |address| ((is_inner, address.is_ipv6()), address))
+        });
+        let first = ranked.min_by_key(|(rank, _)| *rank);
+        first.map(|(_, address)| address)
+    }
+
     /// The addresses under which others reach the instance, in the order of the interfaces' names.
     pub fn global_addresses(&self) -> Vec<IpAddr> {
-        self.network
-            .values()
-            .filter(|interface| interface.r#type != "loopback")
-            .flat_map(|interface| &interface.addresses)
-            .filter(|address| address.scope == "global")
-            .filter_map(|address| address.address.parse().ok())
+        let interfaces = self.network.values();
+        interfaces
+            .flat_map(InterfaceState::global_addresses)
             .collect()
+    }
+}
+
+impl InterfaceState {
+    fn global_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let is_loopback = self.r#type == "loopback";
+        self.addresses
+            .iter()
+            .filter(move |address| !is_loopback && address.scope == "global")
+            .filter_map(|address| address.address.parse().ok())
     }
 }

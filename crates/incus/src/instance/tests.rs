@@ -163,3 +163,33 @@ fn only_global_addresses_count() {
     let stopped = (state("p", "w").read)(&reply(200, answer)).expect("a state");
     assert!(stopped.global_addresses().is_empty());
 }
+
+#[test]
+fn services_are_asked_at_the_first_address_that_incus_has_given() {
+    let lo = r#""lo":{"type":"loopback","host_name":"","addresses":[{"address":"10.9.9.9","scope":"global"}]}"#;
+    let docker = r#""docker0":{"type":"broadcast","host_name":"","addresses":[
+        {"family":"inet","address":"172.17.0.1","scope":"global"}]}"#;
+    let both = r#""eth0":{"type":"broadcast","host_name":"veth1","addresses":[
+        {"family":"inet6","address":"fe80::1","scope":"link"},
+        {"family":"inet6","address":"fd00::7","scope":"global"},
+        {"family":"inet","address":"10.0.0.7","scope":"global"}]}"#;
+    let second = r#""eth1":{"type":"broadcast","host_name":"veth2","addresses":[
+        {"family":"inet","address":"10.1.0.7","scope":"global"}]}"#;
+    let six = r#""eth0":{"type":"broadcast","host_name":"veth1","addresses":[
+        {"family":"inet6","address":"fd00::7","scope":"global"}]}"#;
+    let direct = r#""eth0":{"type":"broadcast","host_name":"","addresses":[
+        {"family":"inet","address":"192.168.1.7","scope":"global"}]}"#;
+    for (interfaces, expected) in [
+        (vec![lo], None),
+        (vec![lo, docker, both, second], Some("10.0.0.7")),
+        (vec![lo, docker, six], Some("fd00::7")),
+        (vec![six, second], Some("10.1.0.7")),
+        (vec![lo, direct], Some("192.168.1.7")),
+    ] {
+        let network = interfaces.join(",");
+        let answer = format!(r#"{{"type":"sync","metadata":{{"network":{{{network}}}}}}}"#);
+        let state = (state("p", "w").read)(&reply(200, &answer)).expect("a state");
+        let address = state.service_address().map(|address| address.to_string());
+        assert_eq!(address.as_deref(), expected, "{network}");
+    }
+}

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::moment::Moment;
-use domain::observation::{self, Observation, Probe, Workload};
+use domain::observation::{self, Observation, Workload};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};

@@ -4,11 +4,12 @@
 //! state declare with the same attributes, so one reading serves both.
 
 use domain::app::declared::{
-    Declared, DeclaredCheck, DeclaredExec, DeclaredHealth, DeclaredImage, DeclaredWorkload,
+    Declared, DeclaredCheck, DeclaredExec, DeclaredHealth, DeclaredHeartbeatFile, DeclaredHttp,
+    DeclaredImage, DeclaredTcp, DeclaredWorkload,
 };
 use tfplugin::Value;
 
-use crate::given::{given, list, text, texts};
+use crate::given::{given, list, text, texts, whole};
 
 /// The attributes that a user declares; all others are computed.
 pub(super) const DECLARED: [&str; 8] = [
@@ -63,6 +64,16 @@ fn check(check: &Value) -> DeclaredCheck {
         exec: given(check.attr("exec"), |exec| DeclaredExec {
             command: given(exec.attr("command"), list),
             timeout: text(exec.attr("timeout")),
+        }),
+        http: given(check.attr("http"), |http| DeclaredHttp {
+            port: whole(http.attr("port")),
+            path: text(http.attr("path")),
+        }),
+        tcp: given(check.attr("tcp"), |tcp| DeclaredTcp {
+            port: whole(tcp.attr("port")),
+        }),
+        heartbeat_file: given(check.attr("heartbeat_file"), |file| DeclaredHeartbeatFile {
+            path: text(file.attr("path")),
         }),
     }
 }

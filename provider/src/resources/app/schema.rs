@@ -80,19 +80,10 @@ fn workload() -> Attribute {
 
 fn health() -> Attribute {
     Attribute::single("health", [
-        Attribute::single("check", [
-            Attribute::single("running", []).optional().describe("Healthy while the instance runs: `{}`."),
-            Attribute::single("exec", [
-                Attribute::list("command", Type::String).required().describe(
-                    "Program and arguments, run inside of the workload; ending with 0 is healthy.",
-                ),
-                duration("timeout").describe("How long it may run; longer is unhealthy. `5s` if unset."),
-            ])
-            .optional()
-            .describe("Healthy when a command says so. It needs `timeout` inside of the workload."),
-        ])
-        .optional()
-        .describe("How to tell whether a workload is healthy: exactly one; `running = {}` if unset."),
+        Attribute::single("check", checks()).optional().describe(
+            "How to tell whether a workload is healthy: exactly one; `running = {}` if unset. `http` and `tcp` are asked from \
+             where the provider runs, so that machine needs a way to the workloads' network; the others work from everywhere.",
+        ),
         duration("min_healthy_time").describe(
             "How long a new generation must stay healthy without a break before it is promoted; `30s` if unset.",
         ),
@@ -102,6 +93,45 @@ fn health() -> Attribute {
     ])
     .optional()
     .describe("When a new generation is good.")
+}
+
+fn checks() -> [Attribute; 5] {
+    let port = || Attribute::number("port").required();
+    [
+        Attribute::single("running", [])
+            .optional()
+            .describe("Healthy while the instance runs: `{}`."),
+        Attribute::single("exec", [
+            Attribute::list("command", Type::String).required().describe(
+                "Program and arguments, run inside of the workload; ending with 0 is healthy.",
+            ),
+            duration("timeout").describe("How long it may run; longer is unhealthy. `5s` if unset."),
+        ])
+        .optional()
+        .describe("Healthy when a command says so. It needs `timeout` inside of the workload."),
+        Attribute::single("http", [
+            port().describe("The port, from 1 to 65535."),
+            Attribute::string("path").optional().describe(
+                "What is asked for, with the query if there is one, such as `/health?full=1`; `/` if unset.",
+            ),
+        ])
+        .optional()
+        .describe(
+            "Healthy when a web server at the workload's address answers a GET within 5 seconds with a status from 200 to \
+             399. Plain HTTP; redirects are not followed.",
+        ),
+        Attribute::single("tcp", [port().describe("The port, from 1 to 65535.")])
+            .optional()
+            .describe("Healthy when something at the workload's address takes a connection within 5 seconds."),
+        Attribute::single("heartbeat_file", [Attribute::string("path").required().describe(
+            "The path of the file inside of the workload, such as `/run/heartbeat`. It must not be a link.",
+        )])
+        .optional()
+        .describe(
+            "Healthy while the workload keeps writing a file: it was written within the last 90 seconds by the clock of its \
+             member. Write it every 30 seconds.",
+        ),
+    ]
 }
 
 fn duration(name: &str) -> Attribute {

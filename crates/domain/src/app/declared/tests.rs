@@ -40,16 +40,29 @@ fn health(change: impl FnOnce(&mut DeclaredHealth)) -> Declared {
     }
 }
 
+fn check(change: impl FnOnce(&mut DeclaredCheck)) -> Declared {
+    let mut check = DeclaredCheck::default();
+    change(&mut check);
+    health(|health| health.check = Given::Known(check))
+}
+
 fn exec(command: &[&str], timeout: Given<String>) -> Declared {
-    health(|health| {
-        health.check = Given::Known(DeclaredCheck {
-            running: Given::Absent,
-            exec: Given::Known(DeclaredExec {
-                command: Given::Known(command.iter().map(|word| known(word)).collect()),
-                timeout,
-            }),
-        });
-    })
+    let command = Given::Known(command.iter().map(|word| known(word)).collect());
+    check(|check| check.exec = Given::Known(DeclaredExec { command, timeout }))
+}
+
+fn http(port: u64, path: Given<String>) -> Declared {
+    let port = Given::Known(port);
+    check(|check| check.http = Given::Known(DeclaredHttp { port, path }))
+}
+
+fn tcp(port: Given<u64>) -> Declared {
+    check(|check| check.tcp = Given::Known(DeclaredTcp { port }))
+}
+
+fn heartbeat_file(path: &str) -> Declared {
+    let path = known(path);
+    check(|check| check.heartbeat_file = Given::Known(DeclaredHeartbeatFile { path }))
 }
 
 fn config(key: &str) -> Declared {
@@ -88,13 +101,16 @@ fn bad_declarations_are_refused_at_their_attribute() {
         r#type: known(text),
         ..sound()
     };
-    let both_checks = health(|health| {
-        health.check = Given::Known(DeclaredCheck {
-            running: Given::Known(()),
-            exec: Given::Known(DeclaredExec::default()),
-        });
+    let both_checks = check(|check| {
+        check.running = Given::Known(());
+        check.exec = Given::Known(DeclaredExec::default());
     });
-    let no_check = health(|health| health.check = Given::Known(DeclaredCheck::default()));
+    let two_and_an_unknown_one = check(|check| {
+        check.running = Given::Unknown;
+        check.tcp = Given::Known(DeclaredTcp::default());
+        check.heartbeat_file = Given::Known(DeclaredHeartbeatFile::default());
+    });
+    let no_check = check(|_| {});
     let long = "a".repeat(49);
     for (declared, path) in [
         (named("Web"), ".name"),
@@ -146,9 +162,27 @@ fn bad_declarations_are_refused_at_their_attribute() {
             ".health.healthy_deadline",
         ),
         (both_checks, ".health.check"),
+        (two_and_an_unknown_one, ".health.check"),
         (no_check, ".health.check"),
         (exec(&[], Given::Absent), ".health.check.exec.command"),
         (exec(&["true"], known("10ms")), ".health.check.exec.timeout"),
+        (http(0, Given::Absent), ".health.check.http.port"),
+        (http(65536, Given::Unknown), ".health.check.http.port"),
+        (http(80, known("")), ".health.check.http.path"),
+        (http(80, known("health")), ".health.check.http.path"),
+        (http(80, known("/a b")), ".health.check.http.path"),
+        (http(80, known("/ü")), ".health.check.http.path"),
+        (http(80, known("/#top")), ".health.check.http.path"),
+        (http(80, known("/\r\nX: y")), ".health.check.http.path"),
+        (tcp(Given::Known(0)), ".health.check.tcp.port"),
+        (tcp(Given::Known(1 << 40)), ".health.check.tcp.port"),
+        (heartbeat_file(""), ".health.check.heartbeat_file.path"),
+        (
+            heartbeat_file("run/beat"),
+            ".health.check.heartbeat_file.path",
+        ),
+        (heartbeat_file("/run/"), ".health.check.heartbeat_file.path"),
+        (heartbeat_file("/a\n"), ".health.check.heartbeat_file.path"),
         (
             config("user.homelab-ops.app"),
             ".workload.config[user.homelab-ops.app]",
@@ -190,14 +224,30 @@ fn what_is_not_known_yet_is_left_alone() {
         health: Given::Unknown,
     };
     let alias = image(|image| image.alias = Given::Unknown);
-    let check = health(|health| health.check = Given::Unknown);
+    let whole_check = health(|health| health.check = Given::Unknown);
     let command = exec(&["check"], Given::Unknown);
+    let port = tcp(Given::Unknown);
+    let path = http(80, Given::Unknown);
+    let only = check(|check| check.heartbeat_file = Given::Unknown);
+    let which = check(|check| {
+        check.running = Given::Known(());
+        check.tcp = Given::Unknown;
+    });
     let server = image(|image| {
         image.alias = known("a");
         image.server = Given::Unknown;
     });
     assert_eq!(refused(&server), [""; 0]);
-    for declared in [unknown, alias, check, command] {
+    for declared in [
+        unknown,
+        alias,
+        whole_check,
+        command,
+        port,
+        path,
+        only,
+        which,
+    ] {
         assert_eq!(refused(&declared), [""; 0], "{declared:?}");
         assert_eq!(declared.spec(), Err(NotASpec::Unknown));
     }
@@ -214,6 +264,13 @@ fn what_is_known_beside_something_unknown_is_checked() {
         exec.command = Given::Unknown;
     }
     assert_eq!(refused(&declared), [".health.check.exec.timeout"]);
+    let beside = check(|check| {
+        check.exec = Given::Unknown;
+        check.tcp = Given::Known(DeclaredTcp {
+            port: Given::Known(0),
+        });
+    });
+    assert_eq!(refused(&beside), [".health.check.tcp.port"]);
 }
 
 #[test]
@@ -228,6 +285,11 @@ fn what_is_absent_has_its_default() {
     assert_eq!(spec.health.check, Check::Running {});
     assert_eq!(spec.health.min_healthy_time, crate::app::MIN_HEALTHY_TIME);
     assert_eq!(spec.health.healthy_deadline, crate::app::HEALTHY_DEADLINE);
+    let spec = http(8080, Given::Absent)
+        .spec()
+        .expect("a sound declaration");
+    let (port, path) = (8080, "/".to_owned());
+    assert_eq!(spec.health.check, Check::Http { port, path });
 }
 
 /// Only what must cause a new generation is in the hash: spelling and replicas are not.
@@ -251,13 +313,41 @@ fn the_hash_is_of_the_meaning_and_not_of_replicas() {
 
 #[test]
 fn a_published_declaration_reads_back() {
-    let mut spec = exec(&["check", "-v"], known("3s"))
-        .spec()
-        .expect("a sound declaration");
-    spec.image.digest = Some("0123".to_owned());
-    let text = serde_json::to_string(&spec).expect("JSON");
-    assert_eq!(
-        serde_json::from_str::<AppSpec>(&text).expect("the same"),
-        spec
-    );
+    for (declared, check) in [
+        (
+            exec(&["check", "-v"], known("3s")),
+            r#"{"exec":{"command":["check","-v"],"timeout":3000}}"#,
+        ),
+        (
+            http(8080, known("/health?full=1")),
+            r#"{"http":{"port":8080,"path":"/health?full=1"}}"#,
+        ),
+        (tcp(Given::Known(65535)), r#"{"tcp":{"port":65535}}"#),
+        (
+            heartbeat_file("/run/beat"),
+            r#"{"heartbeat_file":{"path":"/run/beat"}}"#,
+        ),
+    ] {
+        let mut spec = declared.spec().expect("a sound declaration");
+        spec.image.digest = Some("0123".to_owned());
+        let text = serde_json::to_string(&spec).expect("JSON");
+        assert!(text.contains(check), "{text}");
+        let back: AppSpec = serde_json::from_str(&text).expect("the same");
+        assert_eq!(back, spec);
+    }
+}
+
+/// A version of the provider that knows more must not roll what an earlier one has made: these are its hashes.
+#[test]
+fn hashes_stay_what_they_were() {
+    let hash = |declared: &Declared| declared.spec().expect("a sound declaration").hash();
+    for (declared, expected) in [
+        (sound(), "0ab72b87dcb1e3949e78a145f2987c75"),
+        (
+            exec(&["check", "-v"], known("3s")),
+            "35d320d03709553191f39f368e5bc5ab",
+        ),
+    ] {
+        assert_eq!(hash(&declared), expected, "{declared:?}");
+    }
 }

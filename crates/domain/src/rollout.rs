@@ -1,7 +1,7 @@
 //! Rollouts: from what is declared and what is seen to the next steps.
 //!
 //! ```text
-//! app::AppSpec + observation::Observation + work::Work ──> slot::of (one ordinal) ──> pass (one app) ──> Decision
+//! app::AppSpec + observation::Observation + work::Work ──> slot (each ordinal) ──> pass (one app) ──> Decision
 //! ```
 //!
 //! Before: `reconcile/src/rollout.rs` observes. After: it records [`Decision::work`], then
@@ -115,12 +115,13 @@ pub fn to_probe<'a>(
 /// because fewer are declared. Nothing that is not ours is touched. Steps may be executed twice.
 ///
 /// # Assumptions
-/// The observation is of after the last executed step, and has an answer for each workload of [`to_probe`].
+/// The observation is of after the last executed step, and has an answer for each workload of [`to_probe`] that could be
+/// asked.
 ///
 /// # Caveats
 /// Workloads on members that do not answer are neither counted as missing nor deleted. Those of an Offline member
 /// are replaced under the next generation; when it is back, the older ones are deleted. A trial's deadline counts from
-/// its start, or from the first pass of a later revision: nobody watches between two applies.
+/// the first look after its start, or of a later revision: nobody watches between two applies.
 pub fn decide(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Decision {
     let slots = slot::all(spec, observation, work, now);
     let work = pass::with_trials(work, &slots, now);

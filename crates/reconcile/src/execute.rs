@@ -2,7 +2,7 @@
 //! without a cluster.
 //!
 //! Before: `rollout.rs` has recorded the decision. After: `incus`, a request or two for each step. Every step may run
-//! twice: what is there already, or gone already, is a success.
+//! twice: what is gone already is a success, and what the next look finds made or started is no failure.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -62,19 +62,6 @@ pub enum Trial {
     Failed(String),
 }
 
-/// What the workloads of `ordinal` amount to.
-pub fn of<'a>(
-    ordinal: u32,
-    spec: &AppSpec,
-    observation: &'a Observation,
-    work: &Work,
-    now: Moment,
-) -> Slot<'a> {
-    let here = |workload: &&Workload| workload.ordinal == ordinal;
-    let here = observation.workloads.iter().filter(here).collect();
-    Judge::new(spec, observation, work, now).slot(ordinal, here)
-}
-
 /// What the workloads of every declared ordinal amount to; one look at each workload, however many there are.
 pub fn all<'a>(
     spec: &AppSpec,

@@ -202,3 +202,16 @@ impl Drop for Registry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tofu::repository;
+
+    #[test]
+    fn the_newer_incus_is_told_that_this_registry_speaks_plain_http() {
+        let recipe = fs::read_to_string(repository().join("acceptance/rootfs-7.0"));
+        let line = format!("\nregistry={ADDRESS}:{PORT}\n");
+        assert!(recipe.expect("the recipe").contains(&line), "{line}");
+    }
+}

@@ -129,6 +129,16 @@ pub(crate) fn cases() -> BTreeMap<&'static str, Declared> {
             }),
         ),
         (
+            "newest-service",
+            changed(
+                with_file(
+                    "services",
+                    r#"{"tailscale": {"port": 41641, "enabled": true}}"#,
+                ),
+                |seed| seed.incusos_release = known("202701010000"),
+            ),
+        ),
+        (
             "newest-release",
             changed(
                 with_file(

@@ -230,3 +230,37 @@ pub(crate) fn invariant_the_other_files_say_what_is_declared(seed: &Declared, fi
         );
     }
 }
+
+/// Equal, but for the version and for what is null: a file that is passed through says what it said.
+pub(crate) fn invariant_passed_files_say_what_they_said(seed: &Declared, files: &Files) {
+    for (name, text) in seed.extra_files.known().into_iter().flatten() {
+        let Given::Known(text) = text else {
+            continue;
+        };
+        let mut declared: Value = serde_json::from_str(text).expect("JSON");
+        let mut rendered: Value =
+            serde_json::from_str(&files[&format!("{name}.json")]).expect("JSON");
+        // The service that an attribute adds.
+        let is_merged = name == "services" && seed.tailscale.is_set();
+        for file in [&mut declared, &mut rendered] {
+            let fields = file.as_object_mut().expect("an object");
+            fields.remove("version");
+            if is_merged {
+                fields.remove("tailscale");
+            }
+            drop_nulls(file);
+        }
+        assert_eq!(declared, rendered, "{name}");
+    }
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}

@@ -219,6 +219,7 @@ proptest! {
             invariant_the_network_says_what_is_declared(&seed, &files);
             invariant_incus_becomes_what_its_role_says(&seed, &files);
             invariant_the_other_files_say_what_is_declared(&seed, &files);
+            invariant_passed_files_say_what_they_said(&seed, &files);
         }
     }
 }

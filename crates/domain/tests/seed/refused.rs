@@ -161,9 +161,20 @@ fn certificates_that_do_not_fit_the_role_are_refused() {
             "no break-glass",
         ),
     ];
-    for text in ["", &both, &key, request, cut, not_x509, &stray] {
+    for (text, reason) in [
+        ("", "holds no certificate"),
+        (&both, "holds 2 certificates"),
+        (&key, "holds a private key"),
+        (request, "holds another PEM block"),
+        (cut, "is damaged"),
+        (&stray, "is damaged"),
+        (not_x509, "is not an X.509 certificate"),
+    ] {
+        let seed = set(join(), "break_glass_certificate", text);
+        let detail = seed.check().remove(0).detail;
+        assert!(detail.contains(reason), "{detail}");
         table.push((
-            set(join(), "break_glass_certificate", text),
+            seed,
             "break_glass_certificate",
             "break-glass certificate is not valid",
         ));
@@ -225,6 +236,10 @@ fn applications_that_would_not_be_installed_are_refused() {
     ] {
         assert_eq!(with(names).check(), [], "{names:?}");
     }
+    let alone = changed(smallest(), |seed| {
+        seed.applications = list(&["migration-manager"]);
+    });
+    assert_eq!(alone.check(), [], "what is no member needs no Incus");
 }
 
 /// HO-SEED-03.

@@ -81,6 +81,11 @@ fn contents_that_incusos_would_refuse_name_their_place() {
             r#"{"console": [{"device": "ttyS0", "baud_rate": -1}]}"#,
             "is less than 0",
         ),
+        (
+            "services",
+            r#"{"lvm": {"system_id": 9223372036854775808}}"#,
+            "lvm.system_id is a number that is not whole, or too large",
+        ),
         ("kernel", r#"{"version": 1}"#, "version is not the string"),
         ("provider", r#"{}"#, "name is missing"),
         ("provider", r#"{"name": null}"#, "name is missing"),

@@ -70,6 +70,14 @@ fn updates_that_would_not_happen_are_refused() {
             "ends before",
         ),
         (
+            with(|window| {
+                window.end_day_of_week = known("Saturday");
+                (window.end_hour, window.end_minute) = (Given::Known(22), Given::Known(0));
+            }),
+            &end_hour,
+            "ends before",
+        ),
+        (
             set(smallest(), "update.channel", "Stable"),
             "update.channel",
             "channel",

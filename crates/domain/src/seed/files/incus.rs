@@ -17,7 +17,8 @@ use super::{VERSION, settled, text};
 use crate::certificate;
 use crate::seed::declared::{Declared, Keys};
 
-/// The profile through which a workload reaches the Incus of its own member (HO-SEED-25).
+/// The profile through which a workload reaches the Incus of its own member (HO-SEED-25). For containers only: a virtual
+/// machine has its own kernel, and Incus refuses it such a device.
 pub const SOCKET_PROFILE: &str = "incus-socket";
 
 /// Where that workload finds the socket. `/dev` is there before anything of the image starts and stays as it is, while

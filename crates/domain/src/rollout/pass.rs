@@ -348,13 +348,7 @@ impl<'a> Pass<'a> {
     fn delete(&self, workloads: &[&Workload], reason: Reason, grace: Duration) -> Decision {
         let steps = workloads
             .iter()
-            .map(|workload| Step::Delete {
-                ordinal: workload.ordinal,
-                generation: workload.generation,
-                name: workload.name.clone(),
-                grace,
-                reason,
-            })
+            .map(|workload| Step::delete(workload, reason, grace))
             .collect();
         let mut decision = self.recorded(steps);
         for workload in workloads {

@@ -50,12 +50,7 @@ pub fn decide(observation: &Observation, work: &Work) -> Removal {
     Removal::Delete { work, workloads }
 }
 
-fn delete(workload: &Workload) -> Step {
-    Step::Delete {
-        ordinal: workload.ordinal,
-        generation: workload.generation,
-        name: workload.name.clone(),
-        grace: STOP_GRACE,
-        reason: Reason::Destroyed,
-    }
+/// The step that a destroy takes for a workload.
+pub fn delete(workload: &Workload) -> Step {
+    Step::delete(workload, Reason::Destroyed, STOP_GRACE)
 }

@@ -7,6 +7,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::moment::Moment;
+use crate::observation::Workload;
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,17 @@ pub enum Step {
 }
 
 impl Step {
+    /// The deletion of a workload.
+    pub fn delete(workload: &Workload, reason: Reason, grace: Duration) -> Step {
+        Step::Delete {
+            ordinal: workload.ordinal,
+            generation: workload.generation,
+            name: workload.name.clone(),
+            grace,
+            reason,
+        }
+    }
+
     /// Whether it changes what runs, and so has to be on record first; the others are bookkeeping.
     pub fn is_act(&self) -> bool {
         match self {

@@ -3,12 +3,12 @@
 //! Before: `executor.rs` has the list of instances. After: `fleet.rs`, a request at a time. Every decision is judged
 //! when it is on record, and every step when it begins.
 
-use domain::app::{STOP_GRACE, key};
+use domain::app::key;
 use domain::entry::Kind;
 use domain::moment::Moment;
 use domain::observation::{self, Member, MemberStatus, Observation, Probe};
 use domain::rollout::removal::{self, Removal};
-use domain::rollout::step::{Reason, Step};
+use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 
 use super::{End, Executor, Look, Part, Pass, SHORTEST_WAIT, Stage};
@@ -41,7 +41,7 @@ impl Executor {
             match removal::decide(&observation, &self.work) {
                 Removal::Delete { work, workloads } => Decision {
                     work,
-                    steps: workloads.iter().map(destroy).collect(),
+                    steps: workloads.iter().map(removal::delete).collect(),
                     next: Next::Again,
                 },
                 Removal::Unreachable(_) => {
@@ -357,15 +357,5 @@ impl Executor {
                 _ => return,
             };
         }
-    }
-}
-
-fn destroy(workload: &observation::Workload) -> Step {
-    Step::Delete {
-        ordinal: workload.ordinal,
-        generation: workload.generation,
-        name: workload.name.clone(),
-        grace: STOP_GRACE,
-        reason: Reason::Destroyed,
     }
 }

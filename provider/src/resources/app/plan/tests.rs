@@ -136,6 +136,17 @@ fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
     }
 }
 
+/// A rollout of `app/v2` that failed.
+fn failed(ordinal: u32, generation: u64) -> domain::work::FailureRecord {
+    domain::work::FailureRecord {
+        ordinal,
+        generation,
+        image: "app/v2".to_owned(),
+        error: "it ended".to_owned(),
+        at: Moment(999_000),
+    }
+}
+
 /// The same with a candidate of app/v2 that is well, and an apply that has not come to its end.
 fn with_candidate() -> (Value, Private) {
     let (state, mut seen) = applied();
@@ -173,13 +184,7 @@ fn a_candidate_of_a_cut_off_apply_is_kept_by_the_next_plan() {
 #[test]
 fn a_candidate_that_failed_is_not_taken_up_again() {
     let (state, mut seen) = with_candidate();
-    seen.work.failure = Some(domain::work::FailureRecord {
-        ordinal: 0,
-        generation: 1,
-        image: "app/v2".to_owned(),
-        error: "it ended".to_owned(),
-        at: Moment(999_000),
-    });
+    seen.work.failure = Some(failed(0, 1));
     let plan = planned(config("app/v2", "1"), &state, seen.write());
     let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
     let taken_up = Value::from("replica 0: promote generation 1, remove generation 0");
@@ -197,13 +202,7 @@ fn a_candidate_that_failed_is_not_taken_up_again() {
 #[test]
 fn a_retry_of_a_failed_image_is_told_by_what_the_name_stands_for_now() {
     let (state, mut seen) = with_candidate();
-    seen.work.failure = Some(domain::work::FailureRecord {
-        ordinal: 1,
-        generation: 0,
-        image: "app/v2".to_owned(),
-        error: "it ended".to_owned(),
-        at: Moment(999_000),
-    });
+    seen.work.failure = Some(failed(1, 0));
     let told = |stands_for: &str, image: &str| -> Vec<String> {
         let failed_image = Some(stands_for.to_owned());
         let seen = Private {

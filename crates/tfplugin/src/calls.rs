@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,7 +21,9 @@ pub(crate) struct Calls {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The parent of all tokens since the last stop. The lock is held for an exchange only.
+    /// Cancelled when the process ends: the parent of all others.
+    process: CancellationToken,
+    /// The parent of all tokens since the provider was last configured. The lock is held for an exchange only.
     stop: Mutex<CancellationToken>,
     tasks: TaskTracker,
     /// The host went away while a call was running.
@@ -38,7 +40,38 @@ impl Calls {
         T: Send + 'static,
         F: Future<Output = Result<T, Diagnostic>> + Send + 'static,
     {
-        let token = self.current().child_token();
+        self.under(&self.current(), handler).await
+    }
+
+    /// The same for what has to be done after a stop too, as giving back what was opened.
+    pub(crate) async fn run_also_when_stopped<T, F>(
+        &self,
+        handler: impl FnOnce(Call) -> F + Send + 'static,
+    ) -> Result<T, Diagnostic>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Diagnostic>> + Send + 'static,
+    {
+        let current = self.current();
+        let stopped = current.is_cancelled();
+        let parent = if stopped {
+            &self.shared.process
+        } else {
+            &current
+        };
+        self.under(parent, handler).await
+    }
+
+    async fn under<T, F>(
+        &self,
+        parent: &CancellationToken,
+        handler: impl FnOnce(Call) -> F + Send + 'static,
+    ) -> Result<T, Diagnostic>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Diagnostic>> + Send + 'static,
+    {
+        let token = parent.child_token();
         let call = Call::new(token.clone());
         // The handler is called inside, so that a panic before its first await is caught too.
         let task = self
@@ -61,22 +94,24 @@ impl Calls {
         }
     }
 
-    /// Asks all present calls to stop. Later ones are not concerned.
+    /// Asks all present calls to stop, and those that come until the provider is configured again: a call that the host
+    /// had decided on before the user's Ctrl-C, and that arrives after it, would else run to its end.
     pub(crate) fn stop(&self) {
-        let mut stop = self
-            .shared
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // After a close there are no later ones, and the cancelled token stays.
-        if !stop.is_cancelled() {
-            std::mem::take(&mut *stop).cancel();
+        self.current().cancel();
+    }
+
+    /// The provider is configured, which a host does once in each command: an earlier command's stop is over.
+    pub(crate) fn begin(&self) {
+        let mut stop = self.stop_token();
+        if stop.is_cancelled() {
+            *stop = self.shared.process.child_token();
         }
     }
 
     /// Asks all present and all later calls to stop: the process is ending.
     pub(crate) fn close(&self) {
         self.current().cancel();
+        self.shared.process.cancel();
         self.shared.tasks.close();
     }
 
@@ -96,11 +131,12 @@ impl Calls {
     }
 
     fn current(&self) -> CancellationToken {
-        self.shared
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.stop_token().clone()
+    }
+
+    fn stop_token(&self) -> MutexGuard<'_, CancellationToken> {
+        let stop = self.shared.stop.lock();
+        stop.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stop_reaches_present_calls_and_not_later_ones() {
+    async fn a_stop_holds_until_the_provider_is_configured_again() {
         let calls = Calls::default();
         let running = tokio::spawn({
             let calls = calls.clone();
@@ -148,10 +184,18 @@ mod tests {
         calls.stop();
         assert_eq!(running.await.expect("no panic"), Ok("stopped"));
         let later = calls.run(|call| async move { Ok(call.stopped()) }).await;
-        assert_eq!(later, Ok(false));
+        assert_eq!(later, Ok(true));
+        let closing = calls.run_also_when_stopped(|call| async move { Ok(call.stopped()) });
+        assert_eq!(closing.await, Ok(false));
+        calls.begin();
+        let next = calls.run(|call| async move { Ok(call.stopped()) }).await;
+        assert_eq!(next, Ok(false));
         calls.close();
+        calls.begin();
         let last = calls.run(|call| async move { Ok(call.stopped()) }).await;
         assert_eq!(last, Ok(true));
+        let closing = calls.run_also_when_stopped(|call| async move { Ok(call.stopped()) });
+        assert_eq!(closing.await, Ok(true));
     }
 
     #[tokio::test]

@@ -330,6 +330,7 @@ impl ProviderService for Server {
         request: Request<message::configure_provider::Request>,
     ) -> Answer<message::configure_provider::Response> {
         let (shared, request) = (self.shared.clone(), request.into_inner());
+        self.shared.calls.begin();
         let configured = self.shared.calls.run(move |call| async move {
             let config = shared
                 .provider

@@ -62,7 +62,11 @@ fn a_box(name: &str) -> Value {
 
 /// A box that takes a minute to make.
 fn slow_box(name: &str) -> Value {
-    Value::object([("name", name.into()), ("work_time", "1m".into())])
+    box_of_work(name, "1m")
+}
+
+fn box_of_work(name: &str, work_time: &str) -> Value {
+    Value::object([("name", name.into()), ("work_time", work_time.into())])
 }
 
 /// Plans and applies a configuration as a host does: what was computed before is proposed again.

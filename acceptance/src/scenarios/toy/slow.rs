@@ -41,7 +41,7 @@ pub(super) fn interrupted(room: &Room) -> Result<()> {
     room.main(&a_box("1m"))?;
     let applying = room.workspace.start_apply()?;
     wait_until("the update has begun", SOON, || {
-        Ok(applying.printed().contains("Modifying..."))
+        Ok(room.names()?.contains(".a-is-changed"))
     })?;
     applying.interrupt()?;
     applying.wait()?.failed()?.says("was stopped")?;

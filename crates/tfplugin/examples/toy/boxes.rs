@@ -79,6 +79,16 @@ impl Boxes {
         Ok(())
     }
 
+    /// The same on a box that is there already, with a note beside it for those who look on.
+    async fn rework(&self, config: &Value, call: &Call) -> Result<(), Diagnostic> {
+        let name = config.attr("name").as_str().unwrap_or_default();
+        let note = self.file(&format!(".{name}-is-changed"))?;
+        std::fs::write(&note, "").map_err(|error| failed("changed", name, &error))?;
+        let worked = self.work(config, call).await;
+        std::fs::remove_file(&note).map_err(|error| failed("changed", name, &error))?;
+        worked
+    }
+
     /// What the provider itself knows of a box.
     fn fill(mut state: Value, config: &Value, revision: i64) -> Value {
         let name = state.attr("name").as_str().unwrap_or_default().to_owned();
@@ -284,7 +294,7 @@ impl Resource for Boxes {
     }
 
     async fn update(&self, request: UpdateRequest, call: &Call) -> Applied {
-        if let Err(diagnostic) = self.work(&request.config, call).await {
+        if let Err(diagnostic) = self.rework(&request.config, call).await {
             return Applied::failed(request.prior, diagnostic).private(request.private);
         }
         let revision = request.prior.attr("revision").as_i64().unwrap_or_default() + 1;

@@ -86,11 +86,14 @@ impl Server {
         request: message::close_ephemeral_resource::Request,
     ) -> message::close_ephemeral_resource::Response {
         let shared = self.shared.clone();
-        let closed = self.shared.calls.run(move |call| async move {
-            let kind = shared.ephemeral_resources.find(&request.type_name)?;
-            let private = request.private.unwrap_or_default();
-            Ok(kind.handler.close(private, &call).await)
-        });
+        let closed = self
+            .shared
+            .calls
+            .run_also_when_stopped(move |call| async move {
+                let kind = shared.ephemeral_resources.find(&request.type_name)?;
+                let private = request.private.unwrap_or_default();
+                Ok(kind.handler.close(private, &call).await)
+            });
         message::close_ephemeral_resource::Response {
             diagnostics: diagnostic::to_wire(closed.await.unwrap_or_else(Into::into)),
         }

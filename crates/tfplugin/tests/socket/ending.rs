@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tfplugin::Value;
 use tfplugin::testing::{Host, HostIdentity};
 use tokio::net::UnixStream;
 
-use super::{Toy, a_box, apply, launch, nothing, slow_box};
+use super::{Toy, a_box, apply, box_of_work, launch, nothing, slow_box};
 
 /// Long enough for a busy machine, short against the minute that the slow work would take.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -111,7 +112,7 @@ async fn a_long_folder_for_temporary_files_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn a_stop_ends_what_is_running_and_nothing_later() {
+async fn a_stop_ends_what_is_running_and_what_arrives_after_it() {
     let toy = Toy::start().await;
     let client = toy.client();
     let slow = tokio::spawn(async move { apply(&client, slow_box("slow"), &nothing()).await });
@@ -136,12 +137,16 @@ async fn a_stop_ends_what_is_running_and_nothing_later() {
     );
     assert!(stopped.state.is_wholly_known());
     assert_eq!(stopped.private, b"half made");
-    assert!(
-        !apply(&toy.client(), a_box("later"), &nothing())
-            .await
-            .diagnostics
-            .has_errors()
-    );
+    // The host had decided on this one before the user pressed Ctrl-C.
+    let late = tokio::time::timeout(SOON, apply(&toy.client(), slow_box("late"), &nothing())).await;
+    let late = late.expect("an answer in time").diagnostics;
+    let told = late.iter().any(|one| one.summary.contains("was stopped"));
+    assert!(told, "{late:?}");
+    // The next command begins with a configuration.
+    let folder = Value::object([("folder", toy.folder.path().to_str().into())]);
+    toy.client().configure(folder).await.expect("an answer");
+    let next = apply(&toy.client(), box_of_work("next", "10ms"), &nothing()).await;
+    assert!(!next.diagnostics.has_errors(), "{:?}", next.diagnostics);
 }
 
 #[tokio::test]

@@ -5,6 +5,10 @@
 
 pub mod declared;
 
+mod health;
+mod kind;
+mod volume;
+
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -12,6 +16,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
+use crate::place::Place;
+
+pub use health::{CHECK_TIMEOUT, Check, HEALTHY_DEADLINE, Health, MIN_HEALTHY_TIME};
+pub(crate) use kind::PER_NODE;
+pub use kind::{AppType, NoReplicas, Replicas, Strategy};
+pub use volume::{Volume, VolumeClass, volume_name};
 
 /// Prefix of every key of ours on Incus objects.
 pub const KEY_PREFIX: &str = "user.homelab-ops.";
@@ -22,6 +32,8 @@ pub mod key {
     pub const APP: &str = "user.homelab-ops.app";
     /// The ordinal, for apps of several members.
     pub const MEMBER: &str = "user.homelab-ops.member";
+    /// The machine, for apps of one workload per machine.
+    pub const NODE: &str = "user.homelab-ops.node";
     /// The generation, counted from 0.
     pub const GENERATION: &str = "user.homelab-ops.generation";
     /// The image as the user wrote it.
@@ -32,12 +44,6 @@ pub mod key {
     pub const HEALTHY_SINCE: &str = "user.homelab-ops.healthy-since";
 }
 
-/// How long a candidate must stay healthy before it is promoted, unless the user says otherwise.
-pub const MIN_HEALTHY_TIME: Duration = Duration::from_secs(30);
-/// How long a candidate may take to have been healthy for that long, unless the user says otherwise.
-pub const HEALTHY_DEADLINE: Duration = Duration::from_secs(600);
-/// How long a health command may run, unless the user says otherwise; and an answer over the network may take.
-pub const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a workload may take to stop by itself before it is stopped by force.
 pub const STOP_GRACE: Duration = Duration::from_secs(30);
 
@@ -50,37 +56,66 @@ pub struct AppSpec {
     /// Which renderer runs it.
     pub r#type: AppType,
     /// How many workloads there are; how many, never where (HO-APP-08).
-    pub replicas: u32,
+    pub replicas: Replicas,
     /// What they start from.
     pub image: Image,
     /// What the Incus instances look like.
     pub workload: Template,
     /// When a workload counts as healthy.
     pub health: Health,
+    /// What stays when generations come and go, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volumes: BTreeMap<String, Volume>,
+    /// Where workloads may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// Whether a virtual machine may move to another member while it runs.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub live_migration: bool,
+    /// The version of the secrets that all workloads get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<u64>,
+    /// The version of the secrets that each machine's workload gets for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_secrets: Option<u64>,
+    /// The revision with which the secrets of these versions were stored; `None` before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets_revision: Option<u64>,
+    /// What a curated type wants to know beside all that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, String>,
+    /// Where a collector sends what it collects, by name; type `alloy` only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub destinations: BTreeMap<String, Destination>,
+    /// The machine whose agent leads (HO-ELECT-01); type `agent` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
 }
 
-/// The curated types of apps (HO-APP-22); the type decides how generations follow each other (HO-APP-11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AppType {
-    /// Any stateless workload: the new generation comes up beside the old one (HO-APP-23).
-    GenericStateless,
+/// Where workloads may be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// On members of this cluster group only.
+    pub group: String,
 }
 
-impl AppType {
-    /// The name that users write.
-    pub fn name(self) -> &'static str {
-        match self {
-            AppType::GenericStateless => "generic-stateless",
-        }
-    }
-
-    /// How a new generation takes over, shown as `update_strategy`.
-    pub fn update_strategy(self) -> &'static str {
-        match self {
-            AppType::GenericStateless => "blue-green",
-        }
-    }
+/// Where a collector sends what it collects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Destination {
+    /// Where logs go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loki_url: Option<String>,
+    /// Where metrics go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prometheus_url: Option<String>,
+    /// The user who sends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// Which of the app's secrets is the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_secret: Option<String>,
 }
 
 /// An image of the cluster's own store.
@@ -141,61 +176,58 @@ pub enum Kind {
     Vm,
 }
 
-/// When a workload counts as healthy, and for how long it must.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Health {
-    /// The question "healthy now?" (HO-APP-41).
-    pub check: Check,
-    /// How long the answer must be yes without a break (HO-APP-39).
-    #[serde(with = "milliseconds")]
-    pub min_healthy_time: Duration,
-    /// How long that may take from the start of the workload.
-    #[serde(with = "milliseconds")]
-    pub healthy_deadline: Duration,
-}
-
-/// The ways to ask a workload whether it is healthy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// The instance runs.
-    Running {},
-    /// A command inside the instance ends with 0.
-    Exec {
-        /// Program and arguments.
-        command: Vec<String>,
-        /// Longer counts as unhealthy.
-        #[serde(with = "milliseconds")]
-        timeout: Duration,
-    },
-    /// A web server at the workload's own address answers a GET with success or a redirect.
-    Http {
-        /// The port, from 1.
-        port: u16,
-        /// What is asked for, from the slash on, with the query if there is one.
-        path: String,
-    },
-    /// Something at the workload's own address takes connections.
-    Tcp {
-        /// The port, from 1.
-        port: u16,
-    },
-    /// The workload keeps writing a file (HO-APP-46); [`crate::heartbeat`] says how often.
-    HeartbeatFile {
-        /// Where, from the root of the workload.
-        path: String,
-    },
-}
-
 impl AppSpec {
+    /// An app of which nothing is declared but what has to be.
+    pub fn new(name: &str, r#type: AppType, replicas: Replicas, image: Image) -> Self {
+        Self {
+            name: name.to_owned(),
+            r#type,
+            replicas,
+            image,
+            workload: Template::default(),
+            health: Health {
+                check: Check::Running {},
+                min_healthy_time: MIN_HEALTHY_TIME,
+                healthy_deadline: HEALTHY_DEADLINE,
+            },
+            volumes: BTreeMap::new(),
+            placement: None,
+            live_migration: false,
+            secrets: None,
+            node_secrets: None,
+            secrets_revision: None,
+            params: BTreeMap::new(),
+            destinations: BTreeMap::new(),
+            primary: None,
+        }
+    }
+
     /// A hash of everything that must cause a new generation: not the name, not `replicas`.
     pub fn hash(&self) -> String {
         let cause = (&self.r#type, &self.image, &self.workload, &self.health);
         // Only maps with text keys, numbers and texts: this serialisation cannot fail, and BTreeMap keeps its
         // order, so the same declaration gives the same hash on every machine.
-        let text = serde_json::to_string(&cause).unwrap_or_default();
+        let mut text = serde_json::to_string(&cause).unwrap_or_default();
+        let further = serde_json::to_string(&self.further_cause()).unwrap_or_default();
+        // What nobody has declared changes no hash, so a later version of this code may add to it.
+        if further != "{}" {
+            text.push_str(&further);
+        }
         hex(&Sha256::digest(text.as_bytes())[..16])
+    }
+
+    /// The optional part of what must cause a new generation.
+    fn further_cause(&self) -> FurtherCause<'_> {
+        FurtherCause {
+            volumes: &self.volumes,
+            placement: self.placement.as_ref(),
+            live_migration: self.live_migration,
+            secrets: self.secrets,
+            node_secrets: self.node_secrets,
+            params: &self.params,
+            destinations: &self.destinations,
+            primary: self.primary.as_deref(),
+        }
     }
 
     /// Whether both declare the same, whatever their images stood for when they were published.
@@ -212,32 +244,42 @@ impl AppSpec {
     /// The declaration alone, as it is before its image is looked up.
     fn without_digest(&self) -> AppSpec {
         let mut spec = self.clone();
-        spec.image.digest = None;
+        (spec.image.digest, spec.secrets_revision) = (None, None);
         spec
     }
 
     /// The name of the Incus instance for one generation (HO-APP-27).
-    pub fn workload_name(&self, ordinal: u32, generation: u64) -> String {
-        workload_name(
-            &self.name,
-            (self.replicas > 1 || ordinal > 0).then_some(ordinal),
-            generation,
-        )
+    pub fn workload_name(&self, place: &Place, generation: u64) -> String {
+        workload_name(&self.name, self.place_name(place).as_deref(), generation)
     }
 
-    /// The generation in the name of a workload of ours, if `name` can be one for this ordinal.
-    pub(crate) fn generation_in(&self, name: &str, ordinal: u32) -> Option<u64> {
-        let generation = |ordinal| {
-            let zeroth = workload_name(&self.name, ordinal, 0);
+    /// The name of the storage volume that stays at one place.
+    pub fn volume_name(&self, place: &Place, volume: &str) -> String {
+        volume_name(&self.name, self.place_name(place).as_deref(), volume)
+    }
+
+    /// What tells the place apart in names; nothing for an app of one workload.
+    fn place_name(&self, place: &Place) -> Option<String> {
+        match place {
+            Place::Machine(machine) => Some(machine.clone()),
+            Place::Ordinal(0) if self.replicas == Replicas::Count(1) => None,
+            Place::Ordinal(ordinal) => Some(ordinal.to_string()),
+        }
+    }
+
+    /// The generation in the name of a workload of ours, if `name` can be one for this place.
+    pub(crate) fn generation_in(&self, name: &str, place: &Place) -> Option<u64> {
+        let generation = |place: Option<&str>| {
+            let zeroth = workload_name(&self.name, place, 0);
             let counted = name.strip_prefix(zeroth.strip_suffix('0')?)?;
             counted.parse().ok()
         };
-        let alone = (ordinal == 0).then(|| generation(None)).flatten();
-        alone.or_else(|| generation(Some(ordinal)))
+        let alone = (*place == Place::FIRST).then(|| generation(None)).flatten();
+        alone.or_else(|| generation(Some(&place.key())))
     }
 
     /// The keys that a new workload carries (HO-APP-28).
-    pub fn workload_keys(&self, ordinal: u32, generation: u64) -> BTreeMap<String, String> {
+    pub fn workload_keys(&self, place: &Place, generation: u64) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::from([
             (key::APP.to_owned(), self.name.clone()),
             (key::GENERATION.to_owned(), generation.to_string()),
@@ -247,37 +289,41 @@ impl AppSpec {
             ),
             (key::SPEC.to_owned(), self.hash()),
         ]);
-        if self.replicas > 1 || ordinal > 0 {
-            keys.insert(key::MEMBER.to_owned(), ordinal.to_string());
-        }
+        match place {
+            Place::Machine(machine) => keys.insert(key::NODE.to_owned(), machine.clone()),
+            Place::Ordinal(0) if self.replicas == Replicas::Count(1) => None,
+            Place::Ordinal(ordinal) => keys.insert(key::MEMBER.to_owned(), ordinal.to_string()),
+        };
         keys
     }
 }
 
-/// `<app>-g<N>` for an app of one workload, `<app>-<ordinal>-g<N>` for one of several (HO-APP-27).
-pub fn workload_name(app: &str, ordinal: Option<u32>, generation: u64) -> String {
-    match ordinal {
-        None => format!("{app}-g{generation}"),
-        Some(ordinal) => format!("{app}-{ordinal}-g{generation}"),
-    }
+/// What of a declaration may be absent and must cause a new generation all the same.
+#[derive(Serialize)]
+struct FurtherCause<'a> {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    volumes: &'a BTreeMap<String, Volume>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement: Option<&'a Placement>,
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    live_migration: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secrets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_secrets: Option<u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    params: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    destinations: &'a BTreeMap<String, Destination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    primary: Option<&'a str>,
 }
 
-/// Durations in the published document: whole milliseconds, exact for whatever a user can write.
-mod milliseconds {
-    use core::time::Duration;
-
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        duration: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        u64::deserialize(deserializer).map(Duration::from_millis)
+/// `<app>-g<N>` for an app of one workload, `<app>-<place>-g<N>` for all others: the place is an ordinal or a machine
+/// (HO-APP-14, HO-APP-27).
+pub fn workload_name(app: &str, place: Option<&str>, generation: u64) -> String {
+    match place {
+        None => format!("{app}-g{generation}"),
+        Some(place) => format!("{app}-{place}-g{generation}"),
     }
 }

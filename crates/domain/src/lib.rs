@@ -30,6 +30,7 @@ pub mod entry;
 pub mod fleet;
 pub mod heartbeat;
 pub mod observation;
+pub mod place;
 pub mod placement;
 pub mod rollout;
 pub mod work;

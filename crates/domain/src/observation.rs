@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::app::{key, workload_name};
+use crate::app::{Replicas, key, workload_name};
 use crate::moment::Moment;
+use crate::place::Place;
 use crate::work::Work;
 
 /// A member of the cluster.
@@ -23,6 +24,9 @@ pub struct Member {
     pub architecture: String,
     /// Whether Incus's own scheduler may choose it; if not, neither do we.
     pub schedulable: bool,
+    /// The cluster groups that it is in.
+    #[serde(default)]
+    pub groups: Vec<String>,
 }
 
 /// What Incus says about a member.
@@ -70,7 +74,7 @@ pub struct Workload {
     /// The name of its Incus instance.
     pub name: String,
     /// Its place.
-    pub ordinal: u32,
+    pub place: Place,
     /// Its generation.
     pub generation: u64,
     /// The member that it is on.
@@ -130,7 +134,7 @@ impl Status {
 /// What is known of one app at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
-    /// Its workloads, by ordinal and generation.
+    /// Its workloads, by place and generation.
     pub workloads: Vec<Workload>,
     /// The names that instances of others hold, with the app that says it owns each, if one does.
     pub foreign: BTreeMap<String, Option<String>>,
@@ -140,6 +144,9 @@ pub struct Observation {
     pub load: BTreeMap<String, usize>,
     /// The members; empty where Incus is not clustered.
     pub members: Vec<Member>,
+    /// The name of the only server, where Incus is not clustered.
+    #[serde(default)]
+    pub standalone: Option<String>,
     /// The architecture that the image needs; `None` if it is not known, which rules no member out.
     #[serde(default)]
     pub architecture: Option<String>,
@@ -172,6 +179,36 @@ pub enum Probe {
 }
 
 impl Observation {
+    /// The places of an app of so many workloads: for one on each machine, every machine that is a member.
+    pub fn places(&self, replicas: Replicas) -> impl Iterator<Item = Place> {
+        let (count, machines) = match replicas {
+            Replicas::Count(count) => (count, None),
+            Replicas::PerNode => (0, Some(self.machines())),
+        };
+        let machines = machines.into_iter().flatten();
+        let machines = machines.map(|machine| Place::Machine(machine.to_owned()));
+        (0..count).map(Place::Ordinal).chain(machines)
+    }
+
+    /// Whether an app of so many workloads has this place.
+    pub fn has_place(&self, place: &Place, replicas: Replicas) -> bool {
+        let is_here = |machine: &str| self.machines().any(|one| one == machine);
+        place.is_of(replicas) && place.machine().is_none_or(is_here)
+    }
+
+    /// The machines that workloads can be on: the members, or the only server where Incus is not clustered.
+    pub fn machines(&self) -> impl Iterator<Item = &str> {
+        let members = self.members.iter().map(|member| member.name.as_str());
+        members.chain(self.standalone.as_deref())
+    }
+
+    /// Whether a machine takes what is meant for it: it is neither offline nor evacuated.
+    pub fn is_open(&self, machine: &str) -> bool {
+        let is_online = |member: &Member| member.status == MemberStatus::Online;
+        let found = self.members.iter().find(|member| member.name == machine);
+        found.is_none_or(is_online)
+    }
+
     /// The names of the workloads that do not run.
     pub fn stopped(&self) -> impl Iterator<Item = &String> {
         let stopped = |workload: &&Workload| workload.status == Status::Stopped;
@@ -204,17 +241,17 @@ pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Obse
     }
     observation
         .workloads
-        .sort_by_key(|workload| (workload.ordinal, workload.generation));
+        .sort_by(|one, other| (&one.place, one.generation).cmp(&(&other.place, other.generation)));
     set_copies_apart(app, &mut observation, work);
     observation
 }
 
-/// A copy of a workload that somebody made by hand carries its keys: of two with the same ordinal and generation, one is
+/// A copy of a workload that somebody made by hand carries its keys: of two with the same place and generation, one is
 /// the workload, and the other is theirs.
 fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
     let mut workloads: Vec<Workload> = Vec::with_capacity(observation.workloads.len());
     for workload in core::mem::take(&mut observation.workloads) {
-        let place = |one: &Workload| (one.ordinal, one.generation);
+        let place = |one: &Workload| (one.place.clone(), one.generation);
         let copy = match workloads.last_mut() {
             Some(last) if place(last) == place(&workload) => {
                 match originality(app, &workload, work) > originality(app, last, work) {
@@ -234,16 +271,25 @@ fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
 
 /// How much speaks for an instance being the one that we made: the record, then the name that we would give it.
 fn originality(app: &str, workload: &Workload, work: &Work) -> (bool, bool) {
-    let (ordinal, generation) = (workload.ordinal, workload.generation);
-    let recorded = work.made(ordinal, generation);
+    let (place, generation) = (&workload.place, workload.generation);
+    let recorded = work.made(place, generation);
     let names = [
         workload_name(app, None, generation),
-        workload_name(app, Some(ordinal), generation),
+        workload_name(app, Some(&place.key()), generation),
     ];
     (
         recorded.is_some_and(|made| made.name == workload.name),
         names.contains(&workload.name),
     )
+}
+
+/// Where a workload stands, by its keys; without any it is the only one of its app.
+fn place(config: &BTreeMap<String, String>) -> Place {
+    if let Some(machine) = config.get(key::NODE).filter(|name| !name.is_empty()) {
+        return Place::Machine(machine.clone());
+    }
+    let ordinal = config.get(key::MEMBER).and_then(|text| text.parse().ok());
+    ordinal.map_or(Place::FIRST, Place::Ordinal)
 }
 
 enum Whose {
@@ -254,7 +300,7 @@ enum Whose {
 
 fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whose {
     let Some(config) = &instance.config else {
-        let Some((ordinal, made)) = work.by_name(&instance.name) else {
+        let Some((place, made)) = work.by_name(&instance.name) else {
             return Whose::Unclear;
         };
         let offline = members.iter().any(|member| {
@@ -262,7 +308,7 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
         });
         return Whose::Ours(Workload {
             name: instance.name.clone(),
-            ordinal,
+            place,
             generation: made.generation,
             member: instance.member.clone(),
             image: String::new(),
@@ -284,10 +330,7 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
     let text = |name: &str| config.get(name).cloned().unwrap_or_default();
     Whose::Ours(Workload {
         name: instance.name.clone(),
-        // Without an ordinal it is the only workload of its app, which is ordinal 0.
-        ordinal: number(key::MEMBER)
-            .and_then(|ordinal| u32::try_from(ordinal).ok())
-            .unwrap_or(0),
+        place: place(config),
         generation: number(key::GENERATION).unwrap_or(0),
         member: instance.member.clone(),
         image: text(key::IMAGE),

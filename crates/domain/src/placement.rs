@@ -3,16 +3,28 @@
 //! Before: `rollout::decide` needs a workload. After: the target of its create request. The choice is ours, since
 //! Incus's own scheduler was seen to pick dead members and to clump parallel creates together.
 
+use crate::app::Placement;
 use crate::observation::{MemberStatus, Observation};
+use crate::place::Place;
 
 /// The member for the next workload; `None` where Incus is not clustered, which leaves nothing to choose.
 ///
+/// A place on a machine is that machine, whoever is excluded from Incus's own choice.
+///
 /// # Errors
 /// If there are members but none of them can take it.
-pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
+pub fn choose(
+    observation: &Observation,
+    place: &Place,
+    placement: Option<&Placement>,
+) -> Result<Option<String>, NoMember> {
     if observation.members.is_empty() {
         return Ok(None);
     }
+    if let Some(machine) = place.machine() {
+        return Ok(Some(machine.to_owned()));
+    }
+    let group = placement.map(|placement| &placement.group);
     let of_app = |name: &str| {
         let here = |workload: &&crate::observation::Workload| {
             workload.member.as_deref() == Some(name) && workload.status.is_live()
@@ -23,6 +35,7 @@ pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
         .members
         .iter()
         .filter(|member| member.status == MemberStatus::Online && member.schedulable)
+        .filter(|member| group.is_none_or(|group| member.groups.contains(group)))
         .filter(|member| {
             let needed = observation.architecture.as_ref();
             needed.is_none_or(|needed| *needed == member.architecture)
@@ -33,6 +46,7 @@ pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
         })
         .map(|member| Some(member.name.clone()))
         .ok_or_else(|| NoMember {
+            group: group.cloned(),
             members: observation
                 .members
                 .iter()
@@ -43,8 +57,14 @@ pub fn choose(observation: &Observation) -> Result<Option<String>, NoMember> {
 
 /// There are members, and none can take a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no member can take a workload: none of {} is online, open for new instances and of the architecture of the image", members.join(", "))]
+#[error(
+    "no member can take a workload: none of {} is online, open for new instances{} and of the architecture of the image",
+    members.join(", "),
+    group.as_ref().map(|group| format!(", in the cluster group {group}")).unwrap_or_default()
+)]
 pub struct NoMember {
+    /// The cluster group that it had to be in.
+    pub group: Option<String>,
     /// The members that were looked at.
     pub members: Vec<String>,
 }

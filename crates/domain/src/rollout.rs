@@ -1,7 +1,7 @@
 //! Rollouts: from what is declared and what is seen to the next steps.
 //!
 //! ```text
-//! app::AppSpec + observation::Observation + work::Work ──> slot (each ordinal) ──> pass (one app) ──> Decision
+//! app::AppSpec + observation::Observation + work::Work ──> slot (each place) ──> pass (one app) ──> Decision
 //! ```
 //!
 //! Before: `reconcile/src/rollout.rs` observes. After: it records [`Decision::work`], then
@@ -107,7 +107,7 @@ pub fn to_probe<'a>(
 /// 1. Health is written down where it changed (HO-APP-38); this is bookkeeping and may concern several workloads.
 /// 2. One slot is acted upon, none if one of the others is still on trial and this one serves (HO-APP-30): failed
 ///    candidates first, then leftovers and candidates that are no longer wanted, promotions, starts, missing workloads,
-///    upgrades (lowest ordinal first), and surplus workloads last (highest ordinal first).
+///    upgrades (lowest place first), and surplus workloads last (highest place first).
 /// 3. The caller stores the work record, executes the steps and observes again.
 ///
 /// # Guarantees

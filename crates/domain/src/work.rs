@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
 use crate::observation::Workload;
+use crate::place::Place;
 
 /// Bound on a recorded error: enough for the last lines of an output, small beside the rest of the store.
 pub const LONGEST_ERROR: usize = 4096;
@@ -18,9 +19,9 @@ pub const LONGEST_ERROR: usize = 4096;
 pub struct Work {
     /// The revision of the app that it was decided for.
     pub revision: u64,
-    /// By ordinal.
+    /// By place.
     #[serde(default)]
-    pub slots: BTreeMap<u32, Slot>,
+    pub slots: BTreeMap<Place, Slot>,
     /// What was decided last, as text.
     #[serde(default)]
     pub decided: Vec<String>,
@@ -79,8 +80,9 @@ pub struct Clock {
 /// A rollout that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
-    /// The ordinal.
-    pub ordinal: u32,
+    /// Where it stood.
+    #[serde(alias = "ordinal")]
+    pub place: Place,
     /// The generation that failed.
     pub generation: u64,
     /// Its image, as the user wrote it.
@@ -93,15 +95,15 @@ pub struct FailureRecord {
 
 impl Work {
     /// When the trial of a workload began, if this revision has begun it.
-    pub fn trial_since(&self, ordinal: u32, generation: u64) -> Option<Moment> {
-        let clock = self.made(ordinal, generation)?.trial?;
+    pub fn trial_since(&self, place: &Place, generation: u64) -> Option<Moment> {
+        let clock = self.made(place, generation)?.trial?;
         (clock.revision == self.revision).then_some(clock.began_at)
     }
 
     /// The record of one workload.
-    pub fn made(&self, ordinal: u32, generation: u64) -> Option<&Made> {
+    pub fn made(&self, place: &Place, generation: u64) -> Option<&Made> {
         self.slots
-            .get(&ordinal)?
+            .get(place)?
             .workloads
             .iter()
             .find(|made| made.generation == generation)
@@ -118,7 +120,7 @@ impl Work {
 
     /// Writes down that a workload is there, as it is seen; its trial begins with the next look at it.
     pub(crate) fn note(&mut self, workload: &Workload) -> &mut Made {
-        let slot = self.slots.entry(workload.ordinal).or_default();
+        let slot = self.slots.entry(workload.place.clone()).or_default();
         slot.generation = slot.generation.max(workload.generation);
         slot.workloads
             .retain(|made| made.generation != workload.generation);
@@ -133,7 +135,7 @@ impl Work {
 
     /// Decides the deletion of a workload.
     pub(crate) fn doom(&mut self, workload: &Workload) {
-        let known = self.made(workload.ordinal, workload.generation);
+        let known = self.made(&workload.place, workload.generation);
         let trial = known.and_then(|made| made.trial);
         let made = self.note(workload);
         (made.trial, made.doomed) = (trial, true);
@@ -141,15 +143,15 @@ impl Work {
 
     /// Whether the deletion of a workload was decided.
     pub fn is_doomed(&self, workload: &Workload) -> bool {
-        self.made(workload.ordinal, workload.generation)
+        self.made(&workload.place, workload.generation)
             .is_some_and(|made| made.doomed && made.name == workload.name)
     }
 
     /// The place and record of a workload, by the name of its Incus instance.
-    pub fn by_name(&self, name: &str) -> Option<(u32, &Made)> {
-        self.slots.iter().find_map(|(ordinal, slot)| {
+    pub fn by_name(&self, name: &str) -> Option<(Place, &Made)> {
+        self.slots.iter().find_map(|(place, slot)| {
             let made = slot.workloads.iter().find(|made| made.name == name)?;
-            Some((*ordinal, made))
+            Some((place.clone(), made))
         })
     }
 }

@@ -153,7 +153,7 @@ mod tests {
             generation in any::<u64>(),
         ) {
             let member = ordinal.map(|ordinal| ordinal.to_string());
-            prop_assert_eq!(name(&app, member.as_deref(), generation), Ok(app::workload_name(&app, ordinal, generation)));
+            prop_assert_eq!(name(&app, member.as_deref(), generation), Ok(app::workload_name(&app, member.as_deref(), generation)));
         }
 
         /// The limit for per-node apps leaves room for a generation of five digits, and no more.

@@ -8,6 +8,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use domain::app::{AppSpec, Kind, key};
+use domain::place::Place;
 use domain::rollout::step::Step;
 use incus::instance::{self, Action, InstancePost, Source};
 
@@ -44,12 +45,12 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
     } = template.cluster;
     match step {
         Step::Create {
-            ordinal,
+            place,
             generation,
             name,
             member,
         } => {
-            let post = template.post(*ordinal, *generation, name);
+            let post = template.post(place, *generation, name);
             let request = instance::create(project, &post);
             let request = member
                 .iter()
@@ -112,7 +113,7 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Re
 
 impl Template<'_> {
     /// The Incus instance of one generation.
-    fn post(&self, ordinal: u32, generation: u64, name: &str) -> InstancePost {
+    fn post(&self, place: &Place, generation: u64, name: &str) -> InstancePost {
         let workload = &self.spec.workload;
         let digest = self.spec.image.digest.clone().unwrap_or_default();
         let mut post = InstancePost::new(name, Source::Fingerprint(digest));
@@ -131,7 +132,7 @@ impl Template<'_> {
         post.config
             .extend(workload.environment.iter().map(variable));
         post.config
-            .extend(self.spec.workload_keys(ordinal, generation));
+            .extend(self.spec.workload_keys(place, generation));
         post.devices = workload.devices.clone();
         if self.needs_root_disk {
             post.devices

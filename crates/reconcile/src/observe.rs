@@ -3,7 +3,8 @@
 //! Before: a Read, or a pass of `rollout.rs`. After: `domain::observation::of_app` picks out what concerns one app.
 //! Lists are read with `recursion=1`, never 2: that would ask every running instance for its state.
 
-use domain::observation::{Member, MemberStatus, Power, Seen};
+use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen};
+use domain::work::Work;
 use incus::{cluster, instance};
 
 use crate::clock;
@@ -18,6 +19,8 @@ pub struct World {
     pub seen: Vec<Seen>,
     /// Every member; empty where Incus is not clustered.
     pub members: Vec<Member>,
+    /// The name of the only server, where Incus is not clustered.
+    pub standalone: Option<String>,
 }
 
 /// Reads both lists side by side.
@@ -25,8 +28,21 @@ pub struct World {
 /// # Errors
 /// If no endpoint answers.
 pub async fn world(cluster: &Cluster) -> Result<World, Error> {
-    let (seen, members) = tokio::try_join!(instances(cluster), members(cluster))?;
-    Ok(World { seen, members })
+    let (seen, (members, standalone)) = tokio::try_join!(instances(cluster), machines(cluster))?;
+    Ok(World {
+        seen,
+        members,
+        standalone,
+    })
+}
+
+impl World {
+    /// What of it concerns one app.
+    pub fn of_app(&self, app: &str, work: &Work) -> Observation {
+        let mut observation = observation::of_app(app, &self.seen, &self.members, work);
+        observation.standalone.clone_from(&self.standalone);
+        observation
+    }
 }
 
 async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
@@ -37,12 +53,14 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
     Ok(instances.into_iter().map(seen).collect())
 }
 
-async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
-    if !cluster.server().await?.environment.server_clustered {
-        return Ok(Vec::new());
+/// The members, or the name of the only server.
+async fn machines(cluster: &Cluster) -> Result<(Vec<Member>, Option<String>), Error> {
+    let server = cluster.server().await?;
+    if !server.environment.server_clustered {
+        return Ok((Vec::new(), Some(server.environment.server_name.clone())));
     }
     let members = cluster.client.send(cluster::members()).await?;
-    Ok(members.into_iter().map(member).collect())
+    Ok((members.into_iter().map(member).collect(), None))
 }
 
 fn seen(instance: incus::instance::Instance) -> Seen {
@@ -76,6 +94,7 @@ fn member(member: incus::cluster::Member) -> Member {
         },
         schedulable: matches!(chooser, None | Some("" | "all")),
         name: member.server_name,
+        groups: member.groups,
         architecture: member.architecture,
     }
 }

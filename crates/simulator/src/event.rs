@@ -26,7 +26,7 @@ pub enum Event {
     Started(usize),
     /// A workload is deleted by hand.
     Deleted(usize),
-    /// Somebody takes the name that the next generation of ordinal 0 would have.
+    /// Somebody takes the name that the next generation of place 0 would have.
     NameTaken,
     /// And gives it back.
     NamesFreed,

@@ -5,6 +5,7 @@
 use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::Observation;
+use domain::place::Place;
 use domain::rollout::step::{Reason, Step};
 use domain::rollout::{self, Decision, Next};
 use domain::work::Work;
@@ -57,7 +58,7 @@ pub(crate) fn decide(
     match (fault, &decision.next) {
         (Some(Fault::FreesTakenNames), Next::Conflict(conflict)) => {
             decision.steps.push(Step::Delete {
-                ordinal: 0,
+                place: Place::FIRST,
                 generation: 0,
                 name: conflict.name.clone(),
                 grace: core::time::Duration::ZERO,
@@ -77,19 +78,16 @@ pub(crate) fn decide(
 
 /// The same for the next replica, if a create is for one that serves already.
 fn second(spec: &AppSpec, steps: &[Step], observation: &Observation) -> Option<Step> {
-    let Some(Step::Create {
-        ordinal, member, ..
-    }) = steps.last()
-    else {
+    let Some(Step::Create { place, member, .. }) = steps.last() else {
         return None;
     };
     let outdated =
-        |one: &&domain::observation::Workload| one.ordinal > *ordinal && one.spec != spec.hash();
+        |one: &&domain::observation::Workload| one.place > *place && one.spec != spec.hash();
     let other = observation.workloads.iter().find(outdated)?;
     Some(Step::Create {
-        ordinal: other.ordinal,
+        place: other.place.clone(),
         generation: other.generation + 1,
-        name: spec.workload_name(other.ordinal, other.generation + 1),
+        name: spec.workload_name(&other.place, other.generation + 1),
         member: member.clone(),
     })
 }

@@ -9,9 +9,10 @@ pub mod store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use domain::app::{AppSpec, AppType, Check, Health, Image, ImageReference, Template, key};
+use domain::app::{AppSpec, AppType, Image, ImageReference, Replicas, key};
 use domain::moment::Moment;
-use domain::observation::{Member, MemberStatus};
+use domain::observation::{Member, MemberStatus, Observation};
+use domain::place::Place;
 
 use requests::Operation;
 use store::Store;
@@ -73,21 +74,27 @@ pub struct Fleet {
 
 /// The app with one of the images of this fleet.
 pub fn spec(image: &str, replicas: u32) -> AppSpec {
-    AppSpec {
-        name: APP.to_owned(),
-        r#type: AppType::GenericStateless,
-        replicas,
-        image: Image {
-            reference: ImageReference::Alias(image.to_owned()),
-            digest: Some(digest(image)),
-        },
-        workload: Template::default(),
-        health: Health {
-            check: Check::Running {},
-            min_healthy_time: Duration::from_secs(2),
-            healthy_deadline: Duration::from_secs(20),
-        },
-    }
+    let image = Image {
+        reference: ImageReference::Alias(image.to_owned()),
+        digest: Some(digest(image)),
+    };
+    let mut spec = AppSpec::new(
+        APP,
+        AppType::GenericStateless,
+        Replicas::Count(replicas),
+        image,
+    );
+    spec.health.min_healthy_time = Duration::from_secs(2);
+    spec.health.healthy_deadline = Duration::from_secs(20);
+    spec
+}
+
+/// The places that a declaration has.
+pub fn places(spec: &AppSpec) -> impl Iterator<Item = Place> + use<> {
+    Observation::default()
+        .places(spec.replicas)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn digest(image: &str) -> String {
@@ -128,6 +135,7 @@ impl Fleet {
     /// The members as their list shows them.
     pub fn list_members(&self) -> Vec<Member> {
         let shown = |(name, standing): (&String, &Standing)| Member {
+            groups: vec!["default".to_owned()],
             name: name.clone(),
             status: match standing {
                 Standing::Online | Standing::Silent => MemberStatus::Online,
@@ -221,9 +229,17 @@ impl Fleet {
     }
 }
 
-/// The ordinal and the generation of an instance of ours, by its keys.
-pub fn place(instance: &Instance) -> Option<(u32, u64)> {
-    let number = |name: &str| instance.config.get(name).and_then(|text| text.parse().ok());
+/// The place and the generation of an instance of ours, by its keys.
+pub fn stands_at(instance: &Instance) -> Option<(Place, u64)> {
+    let number = |name: &str| {
+        instance
+            .config
+            .get(name)
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let ordinal = number(key::MEMBER).unwrap_or(0);
-    Some((u32::try_from(ordinal).ok()?, number(key::GENERATION)?))
+    Some((
+        Place::Ordinal(u32::try_from(ordinal).ok()?),
+        number(key::GENERATION)?,
+    ))
 }

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::app::{AppSpec, key};
 use domain::moment::Moment;
+use domain::place::Place;
 use domain::rollout::step::{Reason, Step};
 use domain::work::Work;
 
 use crate::executor::{Look, Pass};
-use crate::fleet::{Fleet, Instance, place};
+use crate::fleet::{Fleet, Instance, places, stands_at};
 use crate::ledger::Ledger;
 
 /// An invariant that does not hold.
@@ -115,18 +116,16 @@ pub(crate) fn nothing_is_given_up_on_a_partial_read(look: &Look, work: &Work) ->
 /// above all of which there is something left.
 fn a_generation_never_goes_down(step: &Step, look: &Look, ledger: &Ledger) -> Judged {
     let Step::Create {
-        ordinal,
-        generation,
-        ..
+        place, generation, ..
     } = step
     else {
         return Ok(());
     };
-    let there = look.truth.values().filter_map(place);
-    let here = there.filter(|(of, _)| of == ordinal);
+    let there = look.truth.values().filter_map(stands_at);
+    let here = there.filter(|(of, _)| of == place);
     let highest = match ledger.lost_record {
         true => here.map(|(_, generation)| generation).max(),
-        false => ledger.highest(*ordinal),
+        false => ledger.highest(place),
     };
     let above = highest.is_none_or(|highest| *generation > highest);
     hold(above, "a_generation_never_goes_down", || {
@@ -136,12 +135,12 @@ fn a_generation_never_goes_down(step: &Step, look: &Look, ledger: &Ledger) -> Ju
 
 /// What is on record, and on a member that does not answer and is not said to be offline, is waited for and not replaced.
 fn a_silent_member_is_waited_for(step: &Step, pass: &Pass) -> Judged {
-    let Step::Create { ordinal, .. } = step else {
+    let Step::Create { place, .. } = step else {
         return Ok(());
     };
     let waited_for = |(name, one): &(&String, &Instance)| {
         let recorded = pass.work.by_name(name).map(|(of, _)| of);
-        recorded == Some(*ordinal) && pass.look.silent.contains(&one.member)
+        recorded.as_ref() == Some(place) && pass.look.silent.contains(&one.member)
     };
     let silent = pass.look.truth.iter().find(waited_for);
     hold(silent.is_none(), "a_silent_member_is_waited_for", || {
@@ -151,13 +150,13 @@ fn a_silent_member_is_waited_for(step: &Step, pass: &Pass) -> Judged {
 
 /// HO-APP-30: never two replicas of one app in one pass; bookkeeping about health is not an act.
 fn one_replica_is_acted_upon_in_a_pass(steps: &[Step]) -> Judged {
-    let ordinal = |step: &Step| match step {
-        Step::Create { ordinal, .. }
-        | Step::Start { ordinal, .. }
-        | Step::Delete { ordinal, .. } => Some(*ordinal),
+    let place = |step: &Step| match step {
+        Step::Create { place, .. } | Step::Start { place, .. } | Step::Delete { place, .. } => {
+            Some(place.clone())
+        }
         Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => None,
     };
-    let acted: BTreeSet<u32> = steps.iter().filter_map(ordinal).collect();
+    let acted: BTreeSet<Place> = steps.iter().filter_map(place).collect();
     hold(
         acted.len() <= 1,
         "one_replica_is_acted_upon_in_a_pass",
@@ -168,7 +167,7 @@ fn one_replica_is_acted_upon_in_a_pass(steps: &[Step]) -> Judged {
 /// HO-APP-30: a generation comes up beside one that is there only while every other replica has exactly one, which is
 /// outdated, or has been healthy for long enough.
 fn replicas_are_upgraded_one_at_a_time(spec: &AppSpec, pass: &Pass, now: Moment) -> Judged {
-    let mut there: BTreeMap<u32, Vec<&Instance>> = BTreeMap::new();
+    let mut there: BTreeMap<Place, Vec<&Instance>> = BTreeMap::new();
     for seen in pass.look.seen.iter().filter(|seen| seen.config.is_some()) {
         // What is to go, by a decision of before, is nothing that an upgrade could take down.
         let made = pass.work.by_name(&seen.name);
@@ -176,8 +175,9 @@ fn replicas_are_upgraded_one_at_a_time(spec: &AppSpec, pass: &Pass, now: Moment)
             continue;
         }
         let instance = pass.look.truth.get(&seen.name);
-        if let Some((instance, (ordinal, _))) = instance.and_then(|one| Some((one, place(one)?))) {
-            there.entry(ordinal).or_default().push(instance);
+        if let Some((instance, (place, _))) = instance.and_then(|one| Some((one, stands_at(one)?)))
+        {
+            there.entry(place).or_default().push(instance);
         }
     }
     let settled = |one: &Instance| {
@@ -189,13 +189,13 @@ fn replicas_are_upgraded_one_at_a_time(spec: &AppSpec, pass: &Pass, now: Moment)
         one.config.get(key::SPEC) != Some(&spec.hash()) || long
     };
     for step in &pass.steps {
-        let Step::Create { ordinal, .. } = step else {
+        let Step::Create { place, .. } = step else {
             continue;
         };
-        if !there.contains_key(ordinal) {
+        if !there.contains_key(place) {
             continue;
         }
-        let others = (0..spec.replicas).filter(|other| other != ordinal);
+        let others = places(spec).filter(|other| other != place);
         let sound = others
             .map(|other| there.get(&other).map_or(&[][..], Vec::as_slice))
             .all(|generations| matches!(generations, [one] if settled(one)));
@@ -220,7 +220,7 @@ impl Serving<'_> {
     /// healthy too late, or was seen to end.
     fn goes_only_for_a_proven_successor(&self, step: &Step) -> Judged {
         let Step::Delete {
-            ordinal,
+            place,
             generation,
             name,
             reason,
@@ -235,13 +235,13 @@ impl Serving<'_> {
             let is_good = image.is_some_and(|image| image.starts_with("good"));
             instance.running && is_good && instance.config.contains_key(key::HEALTHY_SINCE)
         });
-        if *ordinal >= self.spec.replicas || !serves {
+        if !place.is_of(self.spec.replicas) || !serves {
             return Ok(());
         }
         let sound = match reason {
-            Reason::Failed => self.is_over(*ordinal, *generation) || self.ended.contains(name),
-            Reason::Retired { by } => self.is_proven(*ordinal, *by),
-            _ => self.is_replaced(*ordinal, name),
+            Reason::Failed => self.is_over(place, *generation) || self.ended.contains(name),
+            Reason::Retired { by } => self.is_proven(place, *by),
+            _ => self.is_replaced(place, name),
         };
         hold(
             sound,
@@ -250,15 +250,16 @@ impl Serving<'_> {
         )
     }
 
-    fn is_over(&self, ordinal: u32, generation: u64) -> bool {
-        let began_at = self.pass.work.trial_since(ordinal, generation);
+    fn is_over(&self, place: &Place, generation: u64) -> bool {
+        let began_at = self.pass.work.trial_since(place, generation);
         let lasted = began_at.map(|began_at| self.now.since(began_at));
         lasted >= Some(self.spec.health.healthy_deadline) || self.ledger.clocks_differ
     }
 
-    fn is_proven(&self, ordinal: u32, by: u64) -> bool {
-        let mut others = self.others(ordinal);
-        let Some((name, _)) = others.find(|(_, one)| place(one) == Some((ordinal, by))) else {
+    fn is_proven(&self, place: &Place, by: u64) -> bool {
+        let mut others = self.others(place);
+        let Some((name, _)) = others.find(|(_, one)| stands_at(one) == Some((place.clone(), by)))
+        else {
             return false;
         };
         let mut answers = self.pass.answers.iter();
@@ -269,11 +270,11 @@ impl Serving<'_> {
         well && (long || self.ledger.clocks_differ)
     }
 
-    fn is_replaced(&self, ordinal: u32, name: &str) -> bool {
-        let slot = self.pass.work.slots.get(&ordinal);
+    fn is_replaced(&self, place: &Place, name: &str) -> bool {
+        let slot = self.pass.work.slots.get(place);
         let recorded = slot.and_then(|slot| slot.serving);
-        self.others(ordinal).any(|(other, instance)| {
-            let chosen = place(instance).map(|(_, generation)| generation) == recorded;
+        self.others(place).any(|(other, instance)| {
+            let chosen = stands_at(instance).map(|(_, generation)| generation) == recorded;
             let is_good = instance
                 .config
                 .get(key::IMAGE)
@@ -287,11 +288,11 @@ impl Serving<'_> {
     }
 
     /// What runs in a place and can be seen.
-    fn others(&self, ordinal: u32) -> impl Iterator<Item = (&String, &Instance)> {
+    fn others<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = (&'a String, &'a Instance)> {
         let look = &self.pass.look;
         let seen = look.seen.iter().filter(|seen| seen.config.is_some());
         let there = seen.filter_map(|seen| look.truth.get_key_value(&seen.name));
-        there.filter(move |(_, one)| place(one).is_some_and(|(of, _)| of == ordinal))
+        there.filter(move |(_, one)| stands_at(one).is_some_and(|(of, _)| of == *place))
     }
 }
 
@@ -326,11 +327,17 @@ pub(crate) fn two_executors_never_both_take_a_step(
 /// After faults stop the fleet converges: one workload per replica, of the declared spec, running and healthy.
 pub(crate) fn converged_means_as_declared(fleet: &Fleet, spec: &AppSpec) -> Judged {
     let mut left = fleet.ours();
-    for ordinal in 0..spec.replicas {
-        let at = |name: &String| fleet.instances.get(name).and_then(place).map(|(of, _)| of);
+    for place in places(spec) {
+        let at = |name: &String| {
+            fleet
+                .instances
+                .get(name)
+                .and_then(stands_at)
+                .map(|(of, _)| of)
+        };
         let here: Vec<String> = left
             .iter()
-            .filter(|name| at(name) == Some(ordinal))
+            .filter(|name| at(name).as_ref() == Some(&place))
             .cloned()
             .collect();
         let declared = here
@@ -340,7 +347,7 @@ pub(crate) fn converged_means_as_declared(fleet: &Fleet, spec: &AppSpec) -> Judg
         hold(
             here.len() == 1 && declared,
             "after_faults_stop_the_fleet_converges",
-            || format!("replica {ordinal} is {here:?}"),
+            || format!("{place} is {here:?}"),
         )?;
         left.retain(|name| !here.contains(name));
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::moment::Moment;
+use domain::place::Place;
 use domain::rollout::step::Step;
 
 /// What has happened.
@@ -14,8 +15,8 @@ pub struct Ledger {
     pub(crate) confirmed: Vec<(u64, u64, char)>,
     /// What each executor has on record as decided.
     decided: BTreeMap<char, Vec<String>>,
-    /// The highest generation that was ever begun, by ordinal.
-    highest: BTreeMap<u32, u64>,
+    /// The highest generation that was ever begun, by place.
+    highest: BTreeMap<Place, u64>,
     health: BTreeMap<String, Health>,
     /// Whether the record was lost: then less can be known about what served.
     pub lost_record: bool,
@@ -43,20 +44,18 @@ impl Ledger {
     }
 
     /// The highest generation that was ever begun in a place.
-    pub(crate) fn highest(&self, ordinal: u32) -> Option<u64> {
-        self.highest.get(&ordinal).copied()
+    pub(crate) fn highest(&self, place: &Place) -> Option<u64> {
+        self.highest.get(place).copied()
     }
 
     /// Steps are begun.
     pub(crate) fn made(&mut self, steps: &[Step]) {
         for step in steps {
             if let Step::Create {
-                ordinal,
-                generation,
-                ..
+                place, generation, ..
             } = step
             {
-                let highest = self.highest.entry(*ordinal).or_default();
+                let highest = self.highest.entry(place.clone()).or_default();
                 *highest = (*highest).max(*generation);
             }
         }

@@ -2,12 +2,13 @@
 //!
 //! Before: `event.rs` tells what happens. After: `trace.rs` runs whole stories.
 
+use domain::place::Place;
 use domain::rollout::forecast;
 
 use crate::event::Event;
 use crate::executor::{End, Executor};
 use crate::fault::Fault;
-use crate::fleet::{APP, Fleet, IMAGES, MEMBERS, Standing, place, spec};
+use crate::fleet::{APP, Fleet, IMAGES, MEMBERS, Standing, spec, stands_at};
 use crate::invariants::{self, Judged};
 use crate::ledger::Ledger;
 use crate::random::Luck;
@@ -164,15 +165,15 @@ impl World {
         }
     }
 
-    /// The next name of ordinal 0: one that is about to be used, and none that was in use a moment ago.
+    /// The next name of place 0: one that is about to be used, and none that was in use a moment ago.
     fn take_name(&mut self) {
-        let places = self.fleet.instances.values().filter_map(place);
-        let here = places.filter(|(ordinal, _)| *ordinal == 0);
+        let places = self.fleet.instances.values().filter_map(stands_at);
+        let here = places.filter(|(place, _)| *place == Place::FIRST);
         let there = here.map(|(_, generation)| generation).max();
-        let highest = there.max(self.ledger.highest(0));
+        let highest = there.max(self.ledger.highest(&Place::FIRST));
         let replicas = self.declared.map_or(1, |(_, replicas)| replicas);
         let next = highest.map_or(0, |highest| highest + 1);
-        let name = spec("good/1", replicas).workload_name(0, next);
+        let name = spec("good/1", replicas).workload_name(&Place::FIRST, next);
         if !self.fleet.instances.contains_key(&name) {
             self.fleet.make_by_hand(&name);
         }

@@ -1,9 +1,10 @@
 //! The stories of a hundred seeds, and what every executor must survive: a power cut between any two requests.
 
 use domain::app::key;
+use domain::place::Place;
 use simulator::event::{Event, story};
 use simulator::executor::End;
-use simulator::fleet::{MEMBERS, place};
+use simulator::fleet::{MEMBERS, stands_at};
 use simulator::invariants::Judged;
 use simulator::random::{Luck, Random};
 use simulator::trace;
@@ -134,13 +135,13 @@ fn applies_and_kills_alone_take_nothing_down() {
             let judged = happens_to_executors(&mut world, &mut random);
             let told = || format!("seed {seed}\n{}", world.told.join("\n"));
             assert!(judged.is_ok(), "{judged:?} {}", told());
-            for ordinal in 0..2 {
+            for place in 0..2 {
                 let mut there = world.fleet.instances.values();
                 let serves = there.any(|one| {
-                    let here = place(one).is_some_and(|(of, _)| of == ordinal);
+                    let here = stands_at(one).is_some_and(|(of, _)| of == Place::Ordinal(place));
                     here && one.running && one.config.contains_key(key::HEALTHY_SINCE)
                 });
-                assert!(serves, "replica {ordinal} is down: {}", told());
+                assert!(serves, "replica {place} is down: {}", told());
             }
         }
     }

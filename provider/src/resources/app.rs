@@ -189,7 +189,7 @@ impl App {
         let nothing = AppRecord::default();
         let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
-        let observation = observation::of_app(name, &world.seen, &world.members, &record.work);
+        let observation = world.of_app(name, &record.work);
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
         let Some(entry) = &record.entry else {
             match observation.workloads.is_empty() {

@@ -4,13 +4,17 @@
 //! everything is known. Unknown values are left alone: the same checks run again when they are known.
 
 mod check;
+mod curated;
 mod health;
 mod image;
+mod kind;
+mod secrets;
+mod volume;
 mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AppSpec, AppType};
+use super::AppSpec;
 use crate::given::Given;
 use crate::issue::{Issue, attribute};
 use crate::name;
@@ -40,6 +44,72 @@ pub struct Declared {
     pub workload: Given<DeclaredWorkload>,
     /// `health`
     pub health: Given<DeclaredHealth>,
+    /// `volumes`
+    pub volumes: Given<BTreeMap<String, Given<DeclaredVolume>>>,
+    /// `placement`
+    pub placement: Given<DeclaredPlacement>,
+    /// `live_migration`
+    pub live_migration: Given<bool>,
+    /// `secrets_wo`: the names alone, since nothing may hold the values.
+    pub secrets: Given<BTreeSet<String>>,
+    /// `secrets_wo_version`
+    pub secrets_version: Given<u64>,
+    /// `node_secrets_wo`: the names alone, by machine.
+    pub node_secrets: Given<BTreeMap<String, Given<BTreeSet<String>>>>,
+    /// `node_secrets_wo_version`
+    pub node_secrets_version: Given<u64>,
+    /// `params`
+    pub params: Given<GivenMap>,
+    /// `alloy`
+    pub alloy: Given<DeclaredAlloy>,
+    /// `primary`
+    pub primary: Given<String>,
+    /// `joiner_key_wo`: whether there is one.
+    pub joiner_key: Given<()>,
+    /// `joiner_key_wo_version`
+    pub joiner_key_version: Given<u64>,
+    /// `wait`
+    pub wait: Given<bool>,
+}
+
+/// `volumes[…]`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredVolume {
+    /// `volumes[…].class`
+    pub class: Given<String>,
+    /// `volumes[…].pool`
+    pub pool: Given<String>,
+    /// `volumes[…].path`
+    pub path: Given<String>,
+    /// `volumes[…].size`
+    pub size: Given<String>,
+}
+
+/// `placement`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredPlacement {
+    /// `placement.group`
+    pub group: Given<String>,
+}
+
+/// `alloy`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredAlloy {
+    /// `alloy.destinations`
+    pub destinations: Given<BTreeMap<String, Given<DeclaredDestination>>>,
+}
+
+/// `alloy.destinations[…]`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredDestination {
+    /// `alloy.destinations[…].loki_url`
+    pub loki_url: Given<String>,
+    /// `alloy.destinations[…].prometheus_url`
+    pub prometheus_url: Given<String>,
+    /// `alloy.destinations[…].username`
+    pub username: Given<String>,
+    /// `alloy.destinations[…].password_secret`
+    pub password_secret: Given<String>,
 }
 
 /// `image`
@@ -161,11 +231,20 @@ impl Declared {
     fn read(&self) -> (Option<AppSpec>, Vec<Issue>) {
         let mut issues = Vec::new();
         let name = self.read_name(&mut issues);
-        let r#type = read_type(&self.r#type, &mut issues);
-        let replicas = read_replicas(&self.replicas, &mut issues);
+        let r#type = kind::read_type(&self.r#type, &mut issues);
+        let replicas = kind::read_replicas(self, r#type, &mut issues);
         let image = image::read(&self.image, &mut issues);
         let workload = workload::read(&self.workload, &mut issues);
         let health = health::read(&self.health, &mut issues);
+        let volumes = volume::read(self, r#type, &mut issues);
+        let placement = kind::read_placement(self, &mut issues);
+        let live_migration = kind::read_live_migration(self, &mut issues);
+        let secrets = secrets::read(self, &mut issues);
+        let node_secrets = secrets::read_of_nodes(self, &mut issues);
+        let params = curated::read_params(self, r#type, &mut issues);
+        let destinations = curated::read_destinations(self, r#type, &mut issues);
+        let primary = curated::read_primary(self, r#type, &mut issues);
+        kind::check_wait(&self.wait, &mut issues);
         let spec = || {
             Some(AppSpec {
                 name: name?,
@@ -174,6 +253,15 @@ impl Declared {
                 image: image?,
                 workload: workload?,
                 health: health?,
+                volumes: volumes?,
+                placement: placement?,
+                live_migration: live_migration?,
+                secrets: secrets?,
+                node_secrets: node_secrets?,
+                secrets_revision: None,
+                params: params?,
+                destinations: destinations?,
+                primary: primary?,
             })
         };
         (spec(), issues)
@@ -184,47 +272,4 @@ impl Declared {
         issues.extend(name::issue(attribute("name"), "app", text));
         Some(text.clone())
     }
-}
-
-fn read_type(given: &Given<String>, issues: &mut Vec<Issue>) -> Option<AppType> {
-    let text = given.known()?;
-    if text == AppType::GenericStateless.name() {
-        return Some(AppType::GenericStateless);
-    }
-    issues.push(Issue::new(
-        attribute("type"),
-        "An app type is not known",
-        format!(
-            "The type is {text:?}. This version of the provider runs apps of type \"generic-stateless\": \
-             workloads that keep nothing and can be replaced at any time."
-        ),
-    ));
-    None
-}
-
-/// HO-APP-07: a missing count and 0 are the same mistake; there is no default.
-fn read_replicas(given: &Given<String>, issues: &mut Vec<Issue>) -> Option<u32> {
-    let text = given.known()?;
-    let canonical = |count: &u32| count.to_string() == *text;
-    match text.parse::<u32>() {
-        Ok(count) if canonical(&count) && (1..=MOST_REPLICAS).contains(&count) => {
-            return Some(count);
-        }
-        _ => {}
-    }
-    let seen = match text.as_str() {
-        "per-node" => {
-            "\"per-node\", which this version of the provider does not run yet".to_owned()
-        }
-        other => format!("{other:?}"),
-    };
-    issues.push(Issue::new(
-        attribute("replicas"),
-        "The number of replicas is not valid",
-        format!(
-            "Replicas are {seen}. Expected how many workloads run: a whole number from 1 to {MOST_REPLICAS} \
-             without leading zeros. To run none, remove the app."
-        ),
-    ));
-    None
 }

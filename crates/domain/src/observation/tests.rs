@@ -3,14 +3,14 @@
 use super::*;
 use crate::work::{Made, Slot};
 
-/// "web-g0 web 0 g0": the name, then the app, ordinal and generation of its keys; only a name: its member is silent.
+/// "web-g0 web 0 g0": the name, then the app, place and generation of its keys; only a name: its member is silent.
 fn seen(words: &str) -> Seen {
     let words: Vec<&str> = words.split(' ').collect();
     let config = match words.as_slice() {
         [_] => None,
-        [_, app, ordinal, generation] => Some(BTreeMap::from([
+        [_, app, place, generation] => Some(BTreeMap::from([
             (key::APP.to_owned(), (*app).to_owned()),
-            (key::MEMBER.to_owned(), (*ordinal).to_owned()),
+            (key::MEMBER.to_owned(), (*place).to_owned()),
             (key::GENERATION.to_owned(), generation[1..].to_owned()),
         ])),
         other => panic!("{other:?}"),
@@ -25,7 +25,7 @@ fn seen(words: &str) -> Seen {
     }
 }
 
-/// What is on record as made for ordinal 0: its name, in generation 0.
+/// What is on record as made for place 0: its name, in generation 0.
 fn recorded(name: &str) -> Work {
     let made = Made {
         name: name.to_owned(),
@@ -39,7 +39,7 @@ fn recorded(name: &str) -> Work {
         ..Slot::default()
     };
     Work {
-        slots: BTreeMap::from([(0, slot)]),
+        slots: BTreeMap::from([(Place::FIRST, slot)]),
         ..Work::default()
     }
 }

@@ -19,7 +19,7 @@ const MOST_PASSES: usize = 50_000;
 /// How long a pass takes here: just long enough that no two begin at once.
 const STEP: Duration = Duration::from_millis(1);
 
-/// The steps as the user reads them: ordinal, generation and image as written, never a member, a digest or a time.
+/// The steps as the user reads them: place, generation and image as written, never a member, a digest or a time.
 pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Vec<String> {
     let mut world = World {
         spec,
@@ -107,14 +107,14 @@ impl World<'_> {
     fn perform(&mut self, step: &Step) {
         match step {
             Step::Create {
-                ordinal,
+                place,
                 generation,
                 name,
                 member,
             } => {
                 self.observation.workloads.push(Workload {
                     name: name.clone(),
-                    ordinal: *ordinal,
+                    place: place.clone(),
                     generation: *generation,
                     member: member.clone(),
                     image: self.spec.image.reference.written().to_owned(),
@@ -123,9 +123,9 @@ impl World<'_> {
                     healthy_since: None,
                     ever_started: true,
                 });
-                self.observation
-                    .workloads
-                    .sort_by_key(|workload| (workload.ordinal, workload.generation));
+                self.observation.workloads.sort_by(|one, other| {
+                    (&one.place, one.generation).cmp(&(&other.place, other.generation))
+                });
             }
             Step::Start { name, .. } => self.change(name, |workload| {
                 workload.status = Status::Running;

@@ -12,6 +12,7 @@ use super::{Conflict, Decision, Failure, Next, PROBE_INTERVAL};
 use crate::app::{AppSpec, STOP_GRACE};
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Workload};
+use crate::place::Place;
 use crate::placement;
 use crate::work::{FailureRecord, Made, Work, bounded};
 
@@ -21,8 +22,8 @@ pub(super) struct Pass<'a> {
     pub(super) observation: &'a Observation,
     pub(super) work: &'a Work,
     pub(super) now: Moment,
-    /// What the workloads of each ordinal amount to.
-    pub(super) slots: &'a [(u32, Slot<'a>)],
+    /// What the workloads of each place amount to.
+    pub(super) slots: &'a [(Place, Slot<'a>)],
 }
 
 impl<'a> Pass<'a> {
@@ -42,10 +43,10 @@ impl<'a> Pass<'a> {
     }
 
     /// The first slot for which `act` finds something to do.
-    fn first(&self, act: fn(&Self, u32, &Slot<'a>) -> Option<Decision>) -> Option<Decision> {
+    fn first(&self, act: fn(&Self, &Place, &Slot<'a>) -> Option<Decision>) -> Option<Decision> {
         self.slots
             .iter()
-            .find_map(|(ordinal, slot)| act(self, *ordinal, slot))
+            .find_map(|(place, slot)| act(self, place, slot))
     }
 
     /// A failed candidate: its output is kept, then it is deleted and the failure told (HO-APP-36).
@@ -70,7 +71,7 @@ impl<'a> Pass<'a> {
             output => format!("{why}; its last output:\n{output}"),
         };
         let record = FailureRecord {
-            ordinal: candidate.ordinal,
+            place: candidate.place.clone(),
             generation: candidate.generation,
             image: candidate.image.clone(),
             error: bounded(&error),
@@ -89,7 +90,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Generations that are too many, and candidates for a declaration of before.
-    fn unwanted(&self, _ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    fn unwanted(&self, _place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         match slot {
             Slot::Leftovers(older) => Some(self.delete(older, Reason::Leftover, STOP_GRACE)),
             Slot::StaleCandidate(candidate) => {
@@ -100,7 +101,7 @@ impl<'a> Pass<'a> {
     }
 
     /// A candidate that passed its trial takes over (HO-APP-35); the record says so before the other one stops.
-    fn promotion(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    fn promotion(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         let Slot::OnTrial {
             candidate,
             serving: Some(serving),
@@ -111,12 +112,17 @@ impl<'a> Pass<'a> {
         };
         let by = candidate.generation;
         let mut decision = self.delete(&[serving], Reason::Retired { by }, STOP_GRACE);
-        decision.work.slots.entry(ordinal).or_default().serving = Some(by);
+        decision
+            .work
+            .slots
+            .entry(place.clone())
+            .or_default()
+            .serving = Some(by);
         Some(decision)
     }
 
     /// What should run and does not.
-    fn stopped(&self, _ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    fn stopped(&self, _place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         match slot {
             Slot::Stopped { workload, served } => Some(self.start(workload, *served)),
             _ => None,
@@ -124,14 +130,19 @@ impl<'a> Pass<'a> {
     }
 
     /// Nothing serves here that could be lost, so this waits for nobody's trial.
-    fn missing(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    fn missing(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         if !matches!(slot, Slot::Missing) {
             return None;
         }
-        let mut decision = self.create(ordinal);
+        let mut decision = self.create(place);
         // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
         if !decision.steps.is_empty() {
-            decision.work.slots.entry(ordinal).or_default().serving = None;
+            decision
+                .work
+                .slots
+                .entry(place.clone())
+                .or_default()
+                .serving = None;
         }
         Some(decision)
     }
@@ -176,27 +187,35 @@ impl<'a> Pass<'a> {
     }
 
     /// The next generation beside what serves (HO-APP-34).
-    fn upgrade(&self, ordinal: u32, slot: &Slot<'a>) -> Option<Decision> {
+    fn upgrade(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         let Slot::Outdated(serving) = slot else {
             return None;
         };
-        let mut decision = self.create(ordinal);
+        let mut decision = self.create(place);
         if !decision.steps.is_empty() {
-            decision.work.slots.entry(ordinal).or_default().serving = Some(serving.generation);
+            decision
+                .work
+                .slots
+                .entry(place.clone())
+                .or_default()
+                .serving = Some(serving.generation);
         }
         Some(decision)
     }
 
-    /// The highest ordinal beyond the declared count, gracefully.
+    /// The highest place beyond the declared count, gracefully.
     fn surplus(&self) -> Option<Decision> {
         let beyond = || {
             self.observation.workloads.iter().filter(|workload| {
-                workload.ordinal >= self.spec.replicas && workload.status.is_live()
+                workload.status.is_live()
+                    && !self
+                        .observation
+                        .has_place(&workload.place, self.spec.replicas)
             })
         };
-        let highest = beyond().map(|workload| workload.ordinal).max()?;
+        let highest = beyond().map(|workload| &workload.place).max()?;
         let there: Vec<&Workload> = beyond()
-            .filter(|workload| workload.ordinal == highest)
+            .filter(|workload| workload.place == *highest)
             .collect();
         Some(self.delete(&there, Reason::ScaledDown, STOP_GRACE))
     }
@@ -245,8 +264,8 @@ impl<'a> Pass<'a> {
             .collect()
     }
 
-    fn create(&self, ordinal: u32) -> Decision {
-        let (generation, name) = match self.free_name(ordinal) {
+    fn create(&self, place: &Place) -> Decision {
+        let (generation, name) = match self.free_name(place) {
             Ok(free) => free,
             Err(conflict) => {
                 return Decision {
@@ -255,7 +274,8 @@ impl<'a> Pass<'a> {
                 };
             }
         };
-        let member = match placement::choose(self.observation) {
+        let member = match placement::choose(self.observation, place, self.spec.placement.as_ref())
+        {
             Ok(member) => member,
             Err(no_member) => {
                 return Decision {
@@ -265,13 +285,13 @@ impl<'a> Pass<'a> {
             }
         };
         let step = Step::Create {
-            ordinal,
+            place: place.clone(),
             generation,
             name: name.clone(),
             member: member.clone(),
         };
         let mut decision = self.recorded(vec![step]);
-        let slot = decision.work.slots.entry(ordinal).or_default();
+        let slot = decision.work.slots.entry(place.clone()).or_default();
         slot.generation = generation;
         slot.workloads.push(Made {
             name,
@@ -284,17 +304,17 @@ impl<'a> Pass<'a> {
     }
 
     /// The next generation whose name is free, or whose holder is in the way for good.
-    fn free_name(&self, ordinal: u32) -> Result<(u64, String), Conflict> {
-        let mut generation = self.next_generation(ordinal);
+    fn free_name(&self, place: &Place) -> Result<(u64, String), Conflict> {
+        let mut generation = self.next_generation(place);
         loop {
-            let name = self.spec.workload_name(ordinal, generation);
+            let name = self.spec.workload_name(place, generation);
             if let Some(owner) = self.observation.foreign.get(&name) {
                 return Err(Conflict {
                     name,
                     owner: owner.clone(),
                 });
             }
-            // One of ours can hold it under another ordinal or generation, since keys decide and names do not.
+            // One of ours can hold it under another place or generation, since keys decide and names do not.
             let mut ours = self.observation.workloads.iter();
             if !ours.any(|workload| workload.name == name)
                 && !self.observation.unclear.contains(&name)
@@ -307,20 +327,20 @@ impl<'a> Pass<'a> {
 
     /// One more than was ever used here, by the record and by what is seen (invariant: it never goes down). If the record
     /// was lost, the names on members that do not answer are all that is left to tell.
-    fn next_generation(&self, ordinal: u32) -> u64 {
-        let recorded = self.work.slots.get(&ordinal).map(|slot| slot.generation);
+    fn next_generation(&self, place: &Place) -> u64 {
+        let recorded = self.work.slots.get(place).map(|slot| slot.generation);
         let seen = self
             .observation
             .workloads
             .iter()
-            .filter(|workload| workload.ordinal == ordinal)
+            .filter(|workload| workload.place == *place)
             .map(|workload| workload.generation)
             .max();
         let unclear = self
             .observation
             .unclear
             .iter()
-            .filter_map(|name| self.spec.generation_in(name, ordinal))
+            .filter_map(|name| self.spec.generation_in(name, place))
             .max();
         recorded
             .max(seen)
@@ -336,7 +356,7 @@ impl<'a> Pass<'a> {
             });
         }
         steps.push(Step::Start {
-            ordinal: workload.ordinal,
+            place: workload.place.clone(),
             generation: workload.generation,
             name: workload.name.clone(),
         });
@@ -385,13 +405,13 @@ impl<'a> Pass<'a> {
 }
 
 /// The record, with the clock of every trial that this revision sees for the first time.
-pub(super) fn with_trials(work: &Work, slots: &[(u32, Slot<'_>)], now: Moment) -> Work {
+pub(super) fn with_trials(work: &Work, slots: &[(Place, Slot<'_>)], now: Moment) -> Work {
     let mut next = work.clone();
-    for (ordinal, slot) in slots {
+    for (place, slot) in slots {
         let Slot::OnTrial { candidate, .. } = slot else {
             continue;
         };
-        if work.trial_since(*ordinal, candidate.generation).is_none() {
+        if work.trial_since(place, candidate.generation).is_none() {
             next.begin(candidate, now);
         }
     }
@@ -411,7 +431,7 @@ pub(super) fn recorded(work: &Work, observation: &Observation) -> Work {
             .retain(|made| names.contains(made.name.as_str()));
     }
     for workload in &observation.workloads {
-        if next.made(workload.ordinal, workload.generation).is_none() {
+        if next.made(&workload.place, workload.generation).is_none() {
             next.note(workload);
         }
     }

@@ -5,6 +5,7 @@
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Status};
+use crate::place::Place;
 use crate::rollout::slot::{self, Slot, Trial};
 use crate::work::Work;
 
@@ -53,15 +54,15 @@ impl Phase {
 
 /// The phase of the first slot that is not as declared.
 pub fn of(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment) -> Phase {
-    let is_surplus = |ordinal: u32| ordinal >= spec.replicas;
     slot::all(spec, observation, work, now)
         .iter()
         .map(|(_, slot)| of_slot(slot, spec, work))
         .find(|phase| *phase != Phase::Serving)
         .or_else(|| {
+            let is_surplus = |place: &Place| !observation.has_place(place, spec.replicas);
             let mut workloads = observation.workloads.iter();
             workloads
-                .any(|workload| is_surplus(workload.ordinal) && workload.status.is_live())
+                .any(|workload| is_surplus(&workload.place) && workload.status.is_live())
                 .then_some(Phase::Draining)
         })
         .unwrap_or(Phase::Serving)

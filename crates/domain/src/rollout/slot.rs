@@ -1,4 +1,4 @@
-//! Slots: what the workloads of one ordinal amount to.
+//! Slots: what the workloads of one place amount to.
 //!
 //! Before: an observation. After: `rollout::decide` chooses among the slots which one to act on. The state machine
 //! runs per slot (HO-APP-29), and is recoverable from what Incus holds alone (HO-APP-37).
@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Status, Workload};
+use crate::place::Place;
 use crate::work::Work;
 
 /// Why a workload that ended has failed.
 const ENDED: &str = "it ended by itself";
 
-/// The situation of one ordinal.
+/// The situation of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slot<'a> {
     /// The declared generation serves, alone.
     Converged,
-    /// Incus is about to put it back where it was (evacuation, restore); acting on it now would break that.
+    /// Incus is about to put it back where it was (evacuation, restore), or its machine takes nothing now; acting on it
+    /// would break that.
     LeftAlone,
     /// Only a member that does not answer could tell.
     Unknown(&'a Workload),
@@ -62,25 +64,27 @@ pub enum Trial {
     Failed(String),
 }
 
-/// What the workloads of every declared ordinal amount to; one look at each workload, however many there are.
+/// What the workloads of every declared place amount to; one look at each workload, however many there are.
 pub fn all<'a>(
     spec: &AppSpec,
     observation: &'a Observation,
     work: &Work,
     now: Moment,
-) -> Vec<(u32, Slot<'a>)> {
+) -> Vec<(Place, Slot<'a>)> {
     let judge = Judge::new(spec, observation, work, now);
-    let mut by_ordinal: BTreeMap<u32, Vec<&Workload>> = BTreeMap::new();
+    let mut by_place: BTreeMap<Place, Vec<&Workload>> = BTreeMap::new();
     for workload in &observation.workloads {
-        by_ordinal
-            .entry(workload.ordinal)
+        by_place
+            .entry(workload.place.clone())
             .or_default()
             .push(workload);
     }
-    (0..spec.replicas)
-        .map(|ordinal| {
-            let here = by_ordinal.remove(&ordinal).unwrap_or_default();
-            (ordinal, judge.slot(ordinal, here))
+    observation
+        .places(spec.replicas)
+        .map(|place| {
+            let here = by_place.remove(&place).unwrap_or_default();
+            let slot = judge.slot(&place, here);
+            (place, slot)
         })
         .collect()
 }
@@ -106,7 +110,14 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
     }
 
-    fn slot(&self, ordinal: u32, here: Vec<&'a Workload>) -> Slot<'a> {
+    fn slot(&self, place: &Place, here: Vec<&'a Workload>) -> Slot<'a> {
+        // One that belongs to a machine waits for that, and so does its place.
+        if place
+            .machine()
+            .is_some_and(|machine| !self.observation.is_open(machine))
+        {
+            return Slot::LeftAlone;
+        }
         let unknown = here.iter().find(|one| one.status == Status::Unknown);
         let unknown = unknown.copied();
         let mut live = here;
@@ -118,7 +129,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         let Some((newest, older)) = live.split_last() else {
             return unknown.map_or(Slot::Missing, Slot::Unknown);
         };
-        let Some(serving) = self.serving(ordinal, older) else {
+        let Some(serving) = self.serving(place, older) else {
             return self.alone(newest, unknown);
         };
         if older.len() > 1 {
@@ -135,7 +146,7 @@ impl<'a, 'b> Judge<'a, 'b> {
                 served: true,
             };
         }
-        match self.has_taken_over(ordinal, newest, serving) {
+        match self.has_taken_over(place, newest, serving) {
             true => Slot::Leftovers(vec![serving]),
             false => Slot::StaleCandidate(newest),
         }
@@ -169,8 +180,8 @@ impl<'a, 'b> Judge<'a, 'b> {
 
     /// Of the generations before the newest, the one that serves: one that runs before one that does not, then the one
     /// that the record names, then one that was healthy before one that was not, then the newest.
-    fn serving(&self, ordinal: u32, older: &[&'a Workload]) -> Option<&'a Workload> {
-        let recorded = self.recorded_serving(ordinal);
+    fn serving(&self, place: &Place, older: &[&'a Workload]) -> Option<&'a Workload> {
+        let recorded = self.recorded_serving(place);
         older
             .iter()
             .max_by_key(|workload| {
@@ -199,8 +210,8 @@ impl<'a, 'b> Judge<'a, 'b> {
     /// Whether an outdated newest generation is the one to keep: its promotion was decided, so the one before may be
     /// stopping already; or the one before does not run, or was never healthy where this one is. If no record tells, one
     /// that was healthy for long enough was promoted at that moment, unless the one before is what is declared.
-    fn has_taken_over(&self, ordinal: u32, newest: &Workload, serving: &Workload) -> bool {
-        let promoted = match self.recorded_serving(ordinal) {
+    fn has_taken_over(&self, place: &Place, newest: &Workload, serving: &Workload) -> bool {
+        let promoted = match self.recorded_serving(place) {
             Some(recorded) => recorded == newest.generation,
             None => is_sustained(newest, self.spec, self.now) && serving.spec != self.declared,
         };
@@ -208,8 +219,8 @@ impl<'a, 'b> Judge<'a, 'b> {
         runs(newest) && (promoted || !runs(serving) || healthier)
     }
 
-    fn recorded_serving(&self, ordinal: u32) -> Option<u64> {
-        self.work.slots.get(&ordinal).and_then(|slot| slot.serving)
+    fn recorded_serving(&self, place: &Place) -> Option<u64> {
+        self.work.slots.get(place).and_then(|slot| slot.serving)
     }
 
     /// The newest generation is the declared one.
@@ -257,7 +268,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         // Without a record its clock starts now, and the decision records that.
         let began_at = self
             .work
-            .trial_since(candidate.ordinal, candidate.generation)
+            .trial_since(&candidate.place, candidate.generation)
             .unwrap_or(self.now);
         let health = &self.spec.health;
         let healthy_by = began_at.plus(health.healthy_deadline);

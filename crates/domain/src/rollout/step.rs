@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use crate::moment::Moment;
 use crate::observation::Workload;
+use crate::place::Place;
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Step {
     /// Make a workload and start it.
     Create {
         /// Its place.
-        ordinal: u32,
+        place: Place,
         /// Its generation.
         generation: u64,
         /// The name of its Incus instance.
@@ -26,7 +27,7 @@ pub enum Step {
     /// Start a workload that does not run.
     Start {
         /// Its place.
-        ordinal: u32,
+        place: Place,
         /// Its generation.
         generation: u64,
         /// The name of its Incus instance.
@@ -54,7 +55,7 @@ pub enum Step {
     /// Stop a workload, by force after the grace, and delete it.
     Delete {
         /// Its place.
-        ordinal: u32,
+        place: Place,
         /// Its generation.
         generation: u64,
         /// The name of its Incus instance.
@@ -70,7 +71,7 @@ impl Step {
     /// The deletion of a workload.
     pub fn delete(workload: &Workload, reason: Reason, grace: Duration) -> Step {
         Step::Delete {
-            ordinal: workload.ordinal,
+            place: workload.place.clone(),
             generation: workload.generation,
             name: workload.name.clone(),
             grace,
@@ -109,56 +110,42 @@ pub enum Reason {
     Destroyed,
 }
 
-/// As the plan and the work record name it: ordinal and generation, never a member, an address or a time.
+/// As the plan and the work record name it: place and generation, never a member, an address or a time.
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Step::Create {
-                ordinal,
-                generation,
-                ..
+                place, generation, ..
             } => {
-                write!(
-                    formatter,
-                    "replica {ordinal}: create generation {generation}"
-                )
+                write!(formatter, "{place}: create generation {generation}")
             }
             Step::Start {
-                ordinal,
-                generation,
-                ..
+                place, generation, ..
             } => {
-                write!(
-                    formatter,
-                    "replica {ordinal}: start generation {generation}"
-                )
+                write!(formatter, "{place}: start generation {generation}")
             }
             Step::StampHealthy { name, .. } => write!(formatter, "{name}: healthy"),
             Step::ClearHealthy { name } => write!(formatter, "{name}: not healthy"),
             Step::KeepOutput { name, .. } => write!(formatter, "{name}: keep the last output"),
             Step::Delete {
-                ordinal,
+                place,
                 generation,
                 reason,
                 ..
             } => match reason {
                 Reason::Retired { by } => write!(
                     formatter,
-                    "replica {ordinal}: promote generation {by}, remove generation {generation}"
+                    "{place}: promote generation {by}, remove generation {generation}"
                 ),
                 Reason::Outdated => write!(
                     formatter,
-                    "replica {ordinal}: remove candidate generation {generation}"
+                    "{place}: remove candidate generation {generation}"
                 ),
-                Reason::Failed => write!(
-                    formatter,
-                    "replica {ordinal}: remove failed generation {generation}"
-                ),
+                Reason::Failed => {
+                    write!(formatter, "{place}: remove failed generation {generation}")
+                }
                 Reason::Leftover | Reason::ScaledDown | Reason::Destroyed => {
-                    write!(
-                        formatter,
-                        "replica {ordinal}: remove generation {generation}"
-                    )
+                    write!(formatter, "{place}: remove generation {generation}")
                 }
             },
         }

@@ -10,8 +10,9 @@ mod situations;
 mod trials;
 
 use super::*;
-use crate::app::{AppType, Check, Health, Image, ImageReference, Template};
+use crate::app::{AppType, Image, ImageReference};
 use crate::observation::Probe;
+use crate::place::Place;
 
 const NOW: Moment = Moment(100_000);
 
@@ -21,21 +22,12 @@ const REVISION: u64 = 5;
 /// "v2 x3": the image and how many replicas.
 fn spec(words: &str) -> AppSpec {
     let (image, replicas) = words.split_once(" x").expect("an image and a count");
-    AppSpec {
-        name: "web".to_owned(),
-        r#type: AppType::GenericStateless,
-        replicas: replicas.parse().expect("a count"),
-        image: Image {
-            reference: ImageReference::Alias(image.to_owned()),
-            digest: None,
-        },
-        workload: Template::default(),
-        health: Health {
-            check: Check::Running {},
-            min_healthy_time: Duration::from_secs(30),
-            healthy_deadline: Duration::from_secs(600),
-        },
-    }
+    let image = Image {
+        reference: ImageReference::Alias(image.to_owned()),
+        digest: None,
+    };
+    let replicas = replicas.parse().expect("a count");
+    AppSpec::new("web", AppType::GenericStateless, replicas, image)
 }
 
 /// What is there, and what is on record.
@@ -47,7 +39,7 @@ struct There {
 
 /// Workloads and what else there is, with commas between them.
 ///
-/// `0 g2 v1 running healthy well @m1`: the ordinal, the generation, the image; `running`, `stopped` (after this executor
+/// `0 g2 v1 running healthy well @m1`: the place, the generation, the image; `running`, `stopped` (after this executor
 /// has started it), `never` (stopped and never started), `unfinished` (found stopped, and nobody knows whether its start
 /// has ended), `moving` (neither running nor stopped), `evacuated`, `unknown` or `lost`; then `healthy` for long,
 /// `soaking` for ten seconds, or stamped an hour `ahead`; `well` or `sick` at this pass; `ended` (seen stopped before, whatever is listed); its
@@ -65,20 +57,20 @@ fn there(words: &str) -> There {
     {
         let words: Vec<&str> = words.split_whitespace().collect();
         match words.as_slice() {
-            ["record", ordinal, "serving", generation] => {
-                there.slot(ordinal).serving = Some(number(generation));
+            ["record", place, "serving", generation] => {
+                there.slot(place).serving = Some(number(generation));
             }
-            ["record", ordinal, generation] => {
-                there.slot(ordinal).generation = number(generation);
+            ["record", place, generation] => {
+                there.slot(place).generation = number(generation);
             }
-            ["doomed", ordinal, generation] => {
-                there.trial(ordinal, generation, "0s", REVISION);
-                let made = there.slot(ordinal).workloads.last_mut();
+            ["doomed", place, generation] => {
+                there.trial(place, generation, "0s", REVISION);
+                let made = there.slot(place).workloads.last_mut();
                 made.expect("just made").doomed = true;
             }
-            ["trial", ordinal, generation, ago] => there.trial(ordinal, generation, ago, REVISION),
-            ["old", "trial", ordinal, generation, ago] => {
-                there.trial(ordinal, generation, ago, REVISION - 1);
+            ["trial", place, generation, ago] => there.trial(place, generation, ago, REVISION),
+            ["old", "trial", place, generation, ago] => {
+                there.trial(place, generation, ago, REVISION - 1);
             }
             ["foreign", name, owner @ ..] => {
                 let owner = owner.last().map(|owner| (*owner).to_owned());
@@ -87,8 +79,8 @@ fn there(words: &str) -> There {
             ["unclear", name] => {
                 there.observation.unclear.insert((*name).to_owned());
             }
-            [ordinal, generation, image, status, rest @ ..] => {
-                there.workload(ordinal, generation, image, status, rest);
+            [place, generation, image, status, rest @ ..] => {
+                there.workload(place, generation, image, status, rest);
             }
             other => panic!("{other:?}"),
         }
@@ -102,15 +94,15 @@ fn number(generation: &str) -> u64 {
 }
 
 impl There {
-    fn slot(&mut self, ordinal: &str) -> &mut crate::work::Slot {
-        let ordinal = ordinal.parse().expect("an ordinal");
-        self.work.slots.entry(ordinal).or_default()
+    fn slot(&mut self, place: &str) -> &mut crate::work::Slot {
+        let place = place.parse().expect("a place");
+        self.work.slots.entry(place).or_default()
     }
 
-    fn trial(&mut self, ordinal: &str, generation: &str, ago: &str, revision: u64) {
+    fn trial(&mut self, place: &str, generation: &str, ago: &str, revision: u64) {
         let ago = crate::duration::parse(ago).expect("a duration");
         let made = crate::work::Made {
-            name: format!("web-{ordinal}-{generation}"),
+            name: format!("web-{place}-{generation}"),
             member: None,
             generation: number(generation),
             trial: Some(crate::work::Clock {
@@ -119,20 +111,20 @@ impl There {
             }),
             doomed: false,
         };
-        let slot = self.slot(ordinal);
+        let slot = self.slot(place);
         slot.generation = slot.generation.max(made.generation);
         slot.workloads.push(made);
     }
 
     fn workload(
         &mut self,
-        ordinal: &str,
+        place: &str,
         generation: &str,
         image: &str,
         status: &str,
         rest: &[&str],
     ) {
-        let name = format!("web-{ordinal}-{generation}");
+        let name = format!("web-{place}-{generation}");
         let observation = &mut self.observation;
         match status {
             "unfinished" => drop(observation.unfinished.insert(name.clone())),
@@ -141,7 +133,7 @@ impl There {
         }
         let mut workload = Workload {
             name: name.clone(),
-            ordinal: ordinal.parse().expect("an ordinal"),
+            place: place.parse().expect("a place"),
             generation: number(generation),
             member: None,
             image: image.to_owned(),

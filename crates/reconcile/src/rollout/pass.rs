@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::moment::Moment;
-use domain::observation::{self, Observation, Workload};
+use domain::observation::{Observation, Workload};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
@@ -118,8 +118,7 @@ async fn observe(
     now: Moment,
 ) -> Result<Observation, Error> {
     let world = observe::world(rollout.cluster).await?;
-    let app = &rollout.spec.name;
-    let mut observation = observation::of_app(app, &world.seen, &world.members, &rollout.work);
+    let mut observation = world.of_app(&rollout.spec.name, &rollout.work);
     observation.architecture.clone_from(&rollout.architecture);
     learned.apply(&mut observation)?;
     let on_trial: Vec<String> = rollout::to_probe(rollout.spec, &observation, &rollout.work, now)
@@ -317,7 +316,7 @@ mod tests {
     fn what_was_seen_to_end_has_ended() {
         let at = |status| Workload {
             name: "web-g0".to_owned(),
-            ordinal: 0,
+            place: domain::place::Place::FIRST,
             generation: 0,
             member: None,
             image: "v1".to_owned(),

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use domain::app::STOP_GRACE;
 use domain::entry::Kind;
-use domain::observation::{self, Workload};
+use domain::observation::Workload;
 use domain::rollout::PROBE_INTERVAL;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
@@ -45,7 +45,7 @@ pub async fn remove(
     let mut recorded = false;
     loop {
         let world = observe::world(cluster).await?;
-        let observation = observation::of_app(app, &world.seen, &world.members, &work);
+        let observation = world.of_app(app, &work);
         let now = clock::now();
         let (next, workloads) = match removal::decide(&observation, &work) {
             Removal::Delete { work, workloads } => (work, workloads),

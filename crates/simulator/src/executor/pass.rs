@@ -190,14 +190,14 @@ impl Executor {
         match (step, part) {
             (
                 Step::Create {
-                    ordinal,
+                    place,
                     generation,
                     name,
                     member,
                 },
                 _,
             ) => {
-                let keys = self.spec.workload_keys(*ordinal, *generation);
+                let keys = self.spec.workload_keys(place, *generation);
                 let member = member.clone().unwrap_or_default();
                 let mut name = name.clone();
                 if self.fault == Some(Fault::TriesAnotherName)

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
 use domain::entry::{self, Applied as Marks, Entry, Executor, Kind, RevisionName};
-use domain::observation::{self, Observation};
+use domain::observation::Observation;
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
@@ -290,7 +290,7 @@ impl Published {
             if let Ok(mut fleet) = store::snapshot(cluster).await {
                 record = fleet.apps.remove(name).unwrap_or(record);
             }
-            observation = observation::of_app(name, &world.seen, &world.members, &record.work);
+            observation = world.of_app(name, &record.work);
         }
         let now = clock::now();
         let phase = phase::of(&self.spec, &observation, &record.work, now);

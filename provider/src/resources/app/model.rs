@@ -3,22 +3,36 @@
 //! Before: values as OpenTofu sent them. After: `domain::app::declared` checks and normalises. A configuration and a
 //! state declare with the same attributes, so one reading serves both.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use domain::app::declared::{
-    Declared, DeclaredCheck, DeclaredExec, DeclaredHealth, DeclaredHeartbeatFile, DeclaredHttp,
-    DeclaredImage, DeclaredTcp, DeclaredWorkload,
+    Declared, DeclaredAlloy, DeclaredCheck, DeclaredDestination, DeclaredExec, DeclaredHealth,
+    DeclaredHeartbeatFile, DeclaredHttp, DeclaredImage, DeclaredPlacement, DeclaredTcp,
+    DeclaredVolume, DeclaredWorkload,
 };
+use domain::given::Given;
 use tfplugin::Value;
 
-use crate::given::{given, list, text, texts, whole};
+use crate::given::{flag, given, list, text, texts, whole};
 
 /// The attributes that a user declares; all others are computed.
-pub(super) const DECLARED: [&str; 8] = [
+pub(super) const DECLARED: [&str; 18] = [
     "name",
     "type",
     "replicas",
     "image",
     "workload",
+    "volumes",
+    "secrets_wo_version",
+    "node_secrets_wo_version",
+    "alloy",
+    "params",
     "health",
+    "placement",
+    "live_migration",
+    "primary",
+    "joiner_key_wo_version",
+    "wait",
     "on_destroy",
     "timeouts",
 ];
@@ -42,6 +56,57 @@ pub(super) fn declared(object: &Value) -> Declared {
             min_healthy_time: text(health.attr("min_healthy_time")),
             healthy_deadline: text(health.attr("healthy_deadline")),
         }),
+        volumes: given(object.attr("volumes"), |volumes| each(volumes, volume)),
+        placement: given(object.attr("placement"), |placement| DeclaredPlacement {
+            group: text(placement.attr("group")),
+        }),
+        live_migration: flag(object.attr("live_migration")),
+        secrets: given(object.attr("secrets_wo"), names),
+        secrets_version: whole(object.attr("secrets_wo_version")),
+        node_secrets: given(object.attr("node_secrets_wo"), |machines| {
+            each(machines, names)
+        }),
+        node_secrets_version: whole(object.attr("node_secrets_wo_version")),
+        params: given(object.attr("params"), texts),
+        alloy: given(object.attr("alloy"), |alloy| DeclaredAlloy {
+            destinations: given(alloy.attr("destinations"), |destinations| {
+                each(destinations, destination)
+            }),
+        }),
+        primary: text(object.attr("primary")),
+        joiner_key: given(object.attr("joiner_key_wo"), |_| ()),
+        joiner_key_version: whole(object.attr("joiner_key_wo_version")),
+        wait: flag(object.attr("wait")),
+    }
+}
+
+/// The elements of a map that is known.
+fn each<T>(map: &Value, read: fn(&Value) -> T) -> BTreeMap<String, Given<T>> {
+    let element = |(key, value): (&String, &Value)| (key.clone(), given(value, read));
+    map.as_map().into_iter().flatten().map(element).collect()
+}
+
+/// The keys of a map, whose values nobody may hold.
+fn names(map: &Value) -> BTreeSet<String> {
+    let keys = map.as_map().into_iter().flatten();
+    keys.map(|(key, _)| key.clone()).collect()
+}
+
+fn volume(volume: &Value) -> DeclaredVolume {
+    DeclaredVolume {
+        class: text(volume.attr("class")),
+        pool: text(volume.attr("pool")),
+        path: text(volume.attr("path")),
+        size: text(volume.attr("size")),
+    }
+}
+
+fn destination(destination: &Value) -> DeclaredDestination {
+    DeclaredDestination {
+        loki_url: text(destination.attr("loki_url")),
+        prometheus_url: text(destination.attr("prometheus_url")),
+        username: text(destination.attr("username")),
+        password_secret: text(destination.attr("password_secret")),
     }
 }
 

@@ -4,8 +4,8 @@
 //! OpenTofu shows `rollout_steps`. It is called twice, in plan and in apply, and both answers must agree: time is the
 //! moment of the last Read.
 
-use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
+use domain::app::{AppSpec, Replicas};
 use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -60,6 +60,11 @@ fn plan_create(plan: &mut Plan<'_>, spec: Option<&AppSpec>) {
     plan.set("executor", "provider");
     let Some(spec) = spec else { return };
     plan.set("update_strategy", spec.r#type.update_strategy());
+    // Which machines there are was not seen either.
+    if spec.replicas == Replicas::PerNode {
+        plan.set("rollout_steps", Value::Unknown);
+        return;
+    }
     let nothing = Observation::default();
     let steps = forecast::steps(spec, &nothing, &Work::default(), Moment(0));
     plan.set("rollout_steps", texts(steps));

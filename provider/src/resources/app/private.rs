@@ -57,10 +57,11 @@ impl Private {
     ) -> Self {
         let entry = record.entry.as_ref();
         let applied = entry.and_then(|entry| entry.applied.as_ref());
+        let spec = entry.and_then(|entry| entry.spec.clone());
         Self {
             revision: entry.map_or(0, |entry| entry.revision),
             applied_revision: applied.map_or(0, |applied| applied.revision),
-            spec: entry.and_then(|entry| entry.spec.clone()),
+            spec,
             observation: for_plans(app, observation),
             work: record.work.clone(),
             at,
@@ -86,12 +87,15 @@ impl Private {
     }
 }
 
-/// A plan names no members, so it needs none; of the foreign names only those that could be in the way matter.
+/// What a plan needs: the machines, since there may be a workload on each; of the foreign names only those that could be
+/// in the way.
 fn for_plans(app: &str, observation: &Observation) -> Observation {
     let mut kept = Observation {
         workloads: observation.workloads.clone(),
         foreign: observation.foreign.clone(),
         unclear: observation.unclear.clone(),
+        members: observation.members.clone(),
+        standalone: observation.standalone.clone(),
         // An apply begins by starting what it finds stopped.
         unfinished: observation.stopped().cloned().collect(),
         ..Observation::default()

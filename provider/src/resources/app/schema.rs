@@ -2,6 +2,8 @@
 //!
 //! Before and after: `tfplugin`. All structures are nested attributes, keyed things are maps.
 
+mod beside;
+
 use tfplugin::{Attribute, Schema, Type, Value, same_duration, timeouts_attribute};
 
 /// The schema.
@@ -23,21 +25,36 @@ fn inputs() -> Vec<Attribute> {
         ),
         Attribute::string("type").required().replace_from_known().describe(
             "The type of the app, which decides how a new generation takes over. `generic-stateless`: workloads that keep \
-             nothing; the new generation comes up beside the old one.",
+             nothing; the new generation comes up beside the old one. `generic-exclusive`: workloads of which only one may \
+             run, since they hold a volume, a port of their host or an address; the old generation is stopped first and is \
+             the way back until the new one has proven itself. `alloy`: a Grafana Alloy on each machine that sends its logs \
+             and metrics. `agent`: the agent of the fleet, which this version only plans.",
         ),
         Attribute::string("replicas").required().describe(
-            "How many workloads run: a whole number from 1 to 999. There is no default.",
+            "How many workloads run: a whole number from 1 to 999, or `per-node` for one on each machine of the cluster, also \
+             on those that join later. There is no default.",
         ),
         image(),
         workload(),
+        beside::volumes(),
+    ]
+    .into_iter()
+    .chain(beside::secrets())
+    .chain(beside::curated())
+    .chain([
         health(),
+        beside::placement(),
+        beside::live_migration(),
+        beside::wait(),
         Attribute::single("on_destroy", [Attribute::bool("delete_volumes").optional().describe(
-            "Whether volumes are deleted with the app. Stateless apps have none, so it changes nothing for them.",
+            "Whether the volumes of the app are deleted with it; otherwise they stay, and an app of the same name takes them \
+             up again.",
         )])
         .optional()
-        .describe("What happens to data when the app is destroyed."),
+        .describe("What happens to data when the app is destroyed. It counts once it has been applied."),
         timeouts_attribute(&["create", "update", "delete"]),
-    ]
+    ])
+    .collect()
 }
 
 fn image() -> Attribute {
@@ -147,7 +164,7 @@ fn outputs() -> Vec<Attribute> {
             "The id under which this configuration owns the app in the fleet.",
         ),
         computed(Attribute::string("update_strategy")).describe(
-            "How a new generation takes over, given by the type: `blue-green`.",
+            "How a new generation takes over, given by the type: `blue-green` or `stop-replace`.",
         ),
         computed(Attribute::string("executor")).describe("Who takes the steps: `provider`."),
         computed(Attribute::number("revision")).describe("The revision of the app in the fleet store."),
@@ -179,7 +196,7 @@ fn outputs() -> Vec<Attribute> {
                 "Its addresses at the end of the last apply.",
             ),
         ]))
-        .describe("What serves, by ordinal."),
+        .describe("What serves, by ordinal or machine."),
     ]
 }
 

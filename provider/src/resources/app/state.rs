@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use domain::observation::{Observation, Workload};
+use domain::place::Place;
 use domain::work::Work;
 use serde_json::Value as Json;
 use tfplugin::{Number, Schema, Value};
@@ -47,17 +48,17 @@ pub(super) fn workloads(
     addresses: &BTreeMap<String, Vec<String>>,
     before: &Value,
 ) -> Value {
-    let mut shown: BTreeMap<u32, &Workload> = BTreeMap::new();
+    let mut shown: BTreeMap<&Place, &Workload> = BTreeMap::new();
     for workload in &observation.workloads {
         let better = shown
-            .get(&workload.ordinal)
+            .get(&workload.place)
             .is_none_or(|other| rank(workload) >= rank(other));
         if better {
-            shown.insert(workload.ordinal, workload);
+            shown.insert(&workload.place, workload);
         }
     }
-    let element = |(ordinal, workload): (u32, &Workload)| {
-        let key = ordinal.to_string();
+    let element = |(place, workload): (&Place, &Workload)| {
+        let key = place.key();
         let value = element(workload, addresses, before.attr(&key));
         (key, value)
     };
@@ -111,8 +112,8 @@ fn element(
 pub(super) fn last_error(work: &Work) -> Value {
     let failure = work.failure.as_ref().map(|failure| {
         format!(
-            "replica {}, generation {}, image {}: {}",
-            failure.ordinal, failure.generation, failure.image, failure.error
+            "{}, generation {}, image {}: {}",
+            failure.place, failure.generation, failure.image, failure.error
         )
     });
     Value::from(failure)

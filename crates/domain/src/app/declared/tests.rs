@@ -1,8 +1,10 @@
 //! What is refused of an app, where, and what is made of the rest.
 
 use super::*;
-use crate::app::{Check, ImageReference, Kind};
+use crate::app::{Check, ImageReference, Kind, Replicas};
 use crate::issue::Step;
+
+mod further;
 
 fn known(text: &str) -> Given<String> {
     Given::Known(text.to_owned())
@@ -127,7 +129,6 @@ fn bad_declarations_are_refused_at_their_attribute() {
         (times("2.5"), ".replicas"),
         (times("many"), ".replicas"),
         (times("1000"), ".replicas"),
-        (times("per-node"), ".replicas"),
         (image(|_| {}), ".image"),
         (image(|image| image.alias = known("")), ".image"),
         (
@@ -222,6 +223,19 @@ fn what_is_not_known_yet_is_left_alone() {
         image: Given::Unknown,
         workload: Given::Unknown,
         health: Given::Unknown,
+        volumes: Given::Unknown,
+        placement: Given::Unknown,
+        live_migration: Given::Unknown,
+        secrets: Given::Unknown,
+        secrets_version: Given::Unknown,
+        node_secrets: Given::Unknown,
+        node_secrets_version: Given::Unknown,
+        params: Given::Unknown,
+        alloy: Given::Unknown,
+        primary: Given::Unknown,
+        joiner_key: Given::Unknown,
+        joiner_key_version: Given::Unknown,
+        wait: Given::Unknown,
     };
     let alias = image(|image| image.alias = Given::Unknown);
     let whole_check = health(|health| health.check = Given::Unknown);
@@ -276,7 +290,7 @@ fn what_is_known_beside_something_unknown_is_checked() {
 #[test]
 fn what_is_absent_has_its_default() {
     let spec = sound().spec().expect("a sound declaration");
-    assert_eq!(spec.replicas, 2);
+    assert_eq!(spec.replicas, Replicas::Count(2));
     assert_eq!(
         spec.image.reference,
         ImageReference::Alias("web/v1".to_owned())

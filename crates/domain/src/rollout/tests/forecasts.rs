@@ -99,7 +99,7 @@ fn the_largest_rollout_is_told_to_its_end() {
     let mut spec = spec("v2 x120");
     spec.health.min_healthy_time = Duration::from_secs(3600);
     spec.health.healthy_deadline = Duration::from_secs(7200);
-    let replica = |ordinal: u32| format!("{ordinal} g0 v1 running healthy");
+    let replica = |place: u32| format!("{place} g0 v1 running healthy");
     let replicas: Vec<String> = (0..120).map(replica).collect();
     let there = there(&replicas.join(","));
     let told = forecast::steps(&spec, &there.observation, &there.work, NOW);

@@ -37,7 +37,7 @@ fn phases_tell_where_a_rollout_is() {
         };
         let mut there = there(is_there);
         there.work.failure = (!failed.is_empty()).then(|| FailureRecord {
-            ordinal: 0,
+            place: Place::FIRST,
             generation: 1,
             image: (*failed).to_owned(),
             error: String::new(),

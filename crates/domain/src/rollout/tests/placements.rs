@@ -24,6 +24,7 @@ fn members(there: &mut There, words: &str) {
             },
             architecture: "x86_64".to_owned(),
             schedulable: *status != "held",
+            groups: vec!["default".to_owned()],
         };
         for word in rest {
             match word.parse() {
@@ -64,7 +65,7 @@ fn workloads_go_where_there_are_fewest() {
         let mut there = there(is_there);
         members(&mut there, who);
         there.observation.architecture = Some("x86_64".to_owned());
-        let chosen = placement::choose(&there.observation);
+        let chosen = placement::choose(&there.observation, &Place::FIRST, None);
         let chosen = chosen.ok().map(|member| member.expect("clustered"));
         assert_eq!(chosen.as_deref(), expected, "{is_there} on {who}");
     }
@@ -73,11 +74,14 @@ fn workloads_go_where_there_are_fewest() {
 /// Where Incus is not clustered there is nothing to choose; an unknown architecture rules nobody out.
 #[test]
 fn what_is_not_known_rules_nobody_out() {
-    assert_eq!(placement::choose(&Observation::default()), Ok(None));
+    assert_eq!(
+        placement::choose(&Observation::default(), &Place::FIRST, None),
+        Ok(None)
+    );
     let mut there = there("");
     members(&mut there, "m1 online aarch64");
     assert_eq!(
-        placement::choose(&there.observation),
+        placement::choose(&there.observation, &Place::FIRST, None),
         Ok(Some("m1".to_owned()))
     );
 }
@@ -102,7 +106,10 @@ fn without_a_member_nothing_is_created() {
 fn the_member_is_recorded() {
     let mut there = there("");
     members(&mut there, "m1 online 3, m2 online");
-    let made = decide_on("v1 x1", &there).work.made(0, 0).cloned();
+    let made = decide_on("v1 x1", &there)
+        .work
+        .made(&Place::FIRST, 0)
+        .cloned();
     let made = made.expect("recorded");
     assert_eq!(
         (made.name.as_str(), made.member.as_deref()),
@@ -119,7 +126,7 @@ fn what_comes_back_does_not_outrank_what_has_taken_its_place() {
     members(&mut before, "m1 offline, m2 online");
     let decision = decide_on("v1 x1", &before);
     assert_eq!(told(&decision), "replica 0: create generation 2; again");
-    assert_eq!(decision.work.slots[&0].serving, None);
+    assert_eq!(decision.work.slots[&Place::FIRST].serving, None);
     check(
         "
         v2 x1 | 0 g1 v1 running healthy, 0 g2 v1 running healthy, record 0 g2 | replica 0: remove generation 1; again

@@ -109,7 +109,7 @@ fn what_should_run_is_started() {
 fn one_replica_is_acted_upon_at_a_time() {
     check(
         "
-        # The lowest ordinal is upgraded first, and nothing that serves is touched while another one is on trial.
+        # The lowest place is upgraded first, and nothing that serves is touched while another one is on trial.
         v2 x2 | 0 g0 v1 running healthy, 1 g0 v1 running healthy | replica 0: create generation 1; again
         v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy | replica 1: create generation 1; again
         v2 x2 | 0 g0 v1 running healthy, 0 g1 v2 running soaking well, 1 g0 v1 running healthy | wait 1s
@@ -129,7 +129,7 @@ fn one_replica_is_acted_upon_at_a_time() {
     );
 }
 
-/// Fewer are declared: the highest ordinal goes first, all of its generations, and after everything else.
+/// Fewer are declared: the highest place goes first, all of its generations, and after everything else.
 #[test]
 fn surplus_replicas_go_last() {
     check(
@@ -194,7 +194,7 @@ fn generations_and_names_that_are_taken() {
     );
 }
 
-/// HO-APP-27: an app of one has no ordinal in its names, and the change in between is a matter of keys.
+/// HO-APP-27: an app of one has no place in its names, and the change in between is a matter of keys.
 #[test]
 fn names_follow_the_count_and_keys_decide() {
     let created = |declared: &str, is_there: &str| {
@@ -227,11 +227,11 @@ fn names_follow_the_count_and_keys_decide() {
     );
 }
 
-/// HO-APP-27: the longest app, the highest ordinal and a generation that nobody will live to see fit into a name.
+/// HO-APP-27: the longest app, the highest place and a generation that nobody will live to see fit into a name.
 #[test]
 fn names_of_workloads_fit_into_a_label() {
     let mut spec = spec("v1 x999");
     spec.name = "a".repeat(crate::name::NAME_LENGTH);
-    let name = spec.workload_name(998, 999_999_999);
+    let name = spec.workload_name(&Place::Ordinal(998), 999_999_999);
     assert!(crate::name::check_label(&name).is_ok(), "{name}");
 }

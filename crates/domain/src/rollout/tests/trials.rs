@@ -76,9 +76,13 @@ fn a_trial_without_a_record_is_recorded_at_the_first_look() {
         let before = there(is_there);
         let decision = decide_on("v1 x1", &before);
         assert_eq!(told(&decision), "wait 1s");
-        assert_eq!(decision.work.trial_since(0, 3), Some(NOW), "{is_there}");
-        assert_eq!(decision.work.slots[&0].generation, 3);
-        assert_eq!(decision.work.slots[&0].workloads.len(), 1);
+        assert_eq!(
+            decision.work.trial_since(&Place::FIRST, 3),
+            Some(NOW),
+            "{is_there}"
+        );
+        assert_eq!(decision.work.slots[&Place::FIRST].generation, 3);
+        assert_eq!(decision.work.slots[&Place::FIRST].workloads.len(), 1);
         // From then on there is nothing to be recorded.
         let again = decide(&spec("v1 x1"), &before.observation, &decision.work, NOW);
         assert_eq!(again.work, decision.work);
@@ -91,14 +95,17 @@ fn the_clock_of_a_trial_begins_when_its_start_is_done() {
     let mut seen = there("0 g0 v1 unfinished");
     for is_there in ["", "0 g0 v1 unfinished"] {
         let decision = decide_on("v1 x1", &there(is_there));
-        assert_eq!(decision.work.made(0, 0).map(|made| made.trial), Some(None));
+        assert_eq!(
+            decision.work.made(&Place::FIRST, 0).map(|made| made.trial),
+            Some(None)
+        );
         seen.work = decision.work;
     }
     let started = there("0 g0 v1 running sick").observation;
     let later = NOW.plus(Duration::from_secs(3600));
     let decision = decide(&spec("v1 x1"), &started, &seen.work, later);
     assert_eq!(told(&decision), "wait 1s");
-    assert_eq!(decision.work.trial_since(0, 0), Some(later));
+    assert_eq!(decision.work.trial_since(&Place::FIRST, 0), Some(later));
 }
 
 /// HO-APP-36: the failure names candidate and output, and is on record before the delete.
@@ -161,7 +168,7 @@ fn the_output_of_a_start_that_failed_is_incus_own_log() {
 #[test]
 fn who_serves_is_recorded_before_anything_stops() {
     let serving = |declared: &str, is_there: &str| {
-        decide_on(declared, &there(is_there)).work.slots[&0].serving
+        decide_on(declared, &there(is_there)).work.slots[&Place::FIRST].serving
     };
     assert_eq!(serving("v2 x1", "0 g3 v1 running healthy"), Some(3));
     let passed = "0 g3 v1 running healthy, 0 g4 v2 running healthy well";
@@ -185,15 +192,13 @@ fn what_is_to_go_is_doomed_by_the_record() {
         let decision = decide_on(declared, &there(is_there));
         let deleted = decision.steps.iter().find_map(|step| match step {
             Step::Delete {
-                ordinal,
-                generation,
-                ..
-            } => Some((*ordinal, *generation)),
+                place, generation, ..
+            } => Some((place.clone(), *generation)),
             _ => None,
         });
-        let doomed = decision.work.slots.iter().flat_map(|(ordinal, slot)| {
+        let doomed = decision.work.slots.iter().flat_map(|(place, slot)| {
             let doomed = slot.workloads.iter().filter(|made| made.doomed);
-            doomed.map(|made| (*ordinal, made.generation))
+            doomed.map(|made| (place.clone(), made.generation))
         });
         assert_eq!(
             doomed.collect::<Vec<_>>(),
@@ -209,13 +214,16 @@ fn the_record_is_rebuilt_and_tidied() {
     let seen =
         there("0 g3 v1 running healthy, 1 g0 v1 unfinished healthy, trial 0 g2 1h, record 1 g4");
     let work = decide_on("v1 x2", &seen).work;
-    let made = |ordinal: u32| -> Vec<u64> {
-        let workloads = work.slots[&ordinal].workloads.iter();
+    let made = |place: u32| -> Vec<u64> {
+        let workloads = work.slots[&Place::Ordinal(place)].workloads.iter();
         workloads.map(|made| made.generation).collect()
     };
     assert_eq!((made(0), made(1)), (vec![3], vec![0]));
     assert_eq!(
-        (work.slots[&0].generation, work.slots[&1].generation),
+        (
+            work.slots[&Place::FIRST].generation,
+            work.slots[&Place::Ordinal(1)].generation
+        ),
         (3, 4)
     );
     assert_eq!(
@@ -225,7 +233,7 @@ fn the_record_is_rebuilt_and_tidied() {
 
     let mut healed = there("0 g0 v1 running healthy");
     healed.work.failure = Some(FailureRecord {
-        ordinal: 0,
+        place: Place::FIRST,
         generation: 1,
         image: "v2".to_owned(),
         error: String::new(),

@@ -1,6 +1,7 @@
 //! What the plan of an app keeps, and what it leaves to the apply.
 
 use domain::observation::{Status, Workload};
+use domain::place::Place;
 use tfplugin::testing;
 
 use super::*;
@@ -34,7 +35,7 @@ fn applied() -> (Value, Private) {
     spec.image.digest = Some("d1".to_owned());
     let workload = Workload {
         name: "web-g0".to_owned(),
-        ordinal: 0,
+        place: Place::FIRST,
         generation: 0,
         member: None,
         image: "app/v1".to_owned(),
@@ -116,7 +117,7 @@ fn a_failed_change_leaves_something_to_do_when_it_is_taken_back() {
     let (state, mut seen) = applied();
     seen.revision = 2;
     if let Some(spec) = &mut seen.spec {
-        spec.replicas = 3;
+        spec.replicas = domain::app::Replicas::Count(3);
     }
     let plan = planned(config("app/v1", "1"), &state, seen.write());
     assert_eq!(
@@ -137,9 +138,9 @@ fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
 }
 
 /// A rollout of `app/v2` that failed.
-fn failed(ordinal: u32, generation: u64) -> domain::work::FailureRecord {
+fn failed(place: u32, generation: u64) -> domain::work::FailureRecord {
     domain::work::FailureRecord {
-        ordinal,
+        place: Place::Ordinal(place),
         generation,
         image: "app/v2".to_owned(),
         error: "it ended".to_owned(),

@@ -1,0 +1,159 @@
+//! What is refused beside image, workload and health: volumes, secrets, what belongs to one type.
+
+use super::*;
+
+/// HO-APP-07, HO-APP-08, HO-APP-14: one on each machine is a number of replicas of its own, and says where.
+#[test]
+fn per_node_is_a_count_and_a_place() {
+    let mut declared = sound();
+    declared.replicas = known("per-node");
+    let spec = declared.spec().expect("a sound declaration");
+    assert_eq!(spec.replicas, Replicas::PerNode);
+    declared.placement = Given::Known(DeclaredPlacement {
+        group: known("fast"),
+    });
+    assert_eq!(refused(&declared), [".placement"]);
+    declared.replicas = known("2");
+    let group = declared.spec().expect("a sound declaration").placement;
+    assert_eq!(group.expect("a placement").group, "fast");
+}
+
+fn volume(class: &str, path: &str) -> Given<DeclaredVolume> {
+    Given::Known(DeclaredVolume {
+        class: known(class),
+        path: known(path),
+        ..DeclaredVolume::default()
+    })
+}
+
+/// Design 7: two generations never write to one volume, and each volume has a path, a device and a size that can be.
+#[test]
+fn volumes_belong_to_what_runs_once() {
+    let with = |r#type: &str, volumes: &[(&str, Given<DeclaredVolume>)]| Declared {
+        r#type: known(r#type),
+        volumes: Given::Known(
+            volumes
+                .iter()
+                .map(|(name, volume)| ((*name).to_owned(), volume.clone()))
+                .collect(),
+        ),
+        ..sound()
+    };
+    let data = || volume("local", "/data");
+    for (declared, expected) in [
+        (with("generic-exclusive", &[("data", data())]), &[][..]),
+        (
+            with("generic-stateless", &[("data", data())]),
+            &[".volumes"],
+        ),
+        (
+            with("generic-exclusive", &[("root", data())]),
+            &[".volumes[root]"],
+        ),
+        (
+            with("generic-exclusive", &[("data", volume("fast", "/data"))]),
+            &[".volumes[data].class"],
+        ),
+        (
+            with("generic-exclusive", &[("data", volume("local", "data"))]),
+            &[".volumes[data].path"],
+        ),
+        (
+            with("generic-exclusive", &[("a", data()), ("b", data())]),
+            &[".volumes[b].path"],
+        ),
+    ] {
+        assert_eq!(refused(&declared), expected, "{declared:?}");
+    }
+    let mut sized = with("generic-exclusive", &[("data", data())]);
+    let Given::Known(volumes) = &mut sized.volumes else {
+        panic!("set above");
+    };
+    if let Some(Given::Known(data)) = volumes.get_mut("data") {
+        data.size = known("1GiB");
+    }
+    let spec = sized.spec().expect("a sound declaration");
+    assert_eq!(spec.volumes["data"].size, Some(1 << 30));
+}
+
+/// HCL: what passes through is told by its version alone, and belongs to the apps that can have it.
+#[test]
+fn secrets_have_a_version_and_a_place() {
+    let names =
+        |names: &[&str]| Given::Known(names.iter().map(|name| (*name).to_owned()).collect());
+    let unversioned = Declared {
+        secrets: names(&["TOKEN"]),
+        ..sound()
+    };
+    assert_eq!(refused(&unversioned), [".secrets_wo_version"]);
+    let misnamed = Declared {
+        secrets: names(&["A B"]),
+        secrets_version: Given::Known(1),
+        ..sound()
+    };
+    assert_eq!(refused(&misnamed), [".secrets_wo[A B]"]);
+    let of_machines = Declared {
+        node_secrets: Given::Known(BTreeMap::new()),
+        node_secrets_version: Given::Known(1),
+        ..sound()
+    };
+    assert_eq!(refused(&of_machines), [".node_secrets_wo"]);
+    // A state holds the version alone.
+    let stored = Declared {
+        secrets_version: Given::Known(3),
+        ..sound()
+    };
+    assert_eq!(stored.spec().expect("a sound declaration").secrets, Some(3));
+}
+
+/// HO-APP-13, HO-ELECT-01: what only one type knows is refused with another, and demanded with that one.
+#[test]
+fn curated_types_want_what_is_theirs() {
+    let of_type = |r#type: &str, replicas: &str| Declared {
+        r#type: known(r#type),
+        replicas: known(replicas),
+        ..sound()
+    };
+    assert_eq!(refused(&of_type("agent", "3")), [".replicas", ".primary"]);
+    assert_eq!(refused(&of_type("alloy", "per-node")), [".alloy"]);
+    let mut led = of_type("generic-stateless", "1");
+    led.primary = known("a");
+    assert_eq!(refused(&led), [".primary"]);
+    led.r#type = known("agent");
+    led.replicas = known("per-node");
+    assert_eq!(refused(&led), [""; 0]);
+    let mut collector = of_type("alloy", "per-node");
+    let destination = |url: &str| {
+        let destination = DeclaredDestination {
+            loki_url: known(url),
+            username: known("me"),
+            ..DeclaredDestination::default()
+        };
+        let destinations = BTreeMap::from([("cloud".to_owned(), Given::Known(destination))]);
+        Given::Known(DeclaredAlloy {
+            destinations: Given::Known(destinations),
+        })
+    };
+    collector.alloy = destination("ftp://x");
+    let expected = [
+        ".alloy.destinations[cloud].loki_url",
+        ".alloy.destinations[cloud]",
+    ];
+    assert_eq!(refused(&collector), expected);
+}
+
+/// Only what carries its memory and its disks with it can move while it runs, and only what waits has an end.
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut moving = sound();
+    moving.live_migration = Given::Known(true);
+    assert_eq!(refused(&moving), [".live_migration"]);
+    moving.workload = Given::Known(DeclaredWorkload {
+        kind: known("vm"),
+        ..DeclaredWorkload::default()
+    });
+    assert_eq!(refused(&moving), [""; 0]);
+    let mut hasty = sound();
+    hasty.wait = Given::Known(false);
+    assert_eq!(refused(&hasty), [".wait"]);
+}

@@ -154,6 +154,13 @@ fn hint(name: &str, error: &Error) -> Option<String> {
              in `timeouts`."
                 .to_owned()
         }
+        Error::Irreplaceable { .. } => {
+            "Only one of them may run at a time, so nothing takes their place while they may be running, and no other \
+             one was touched meanwhile. Bring the members back and apply again; or make sure that the machines are off, remove them for good with \
+             `incus cluster remove --force NAME`, and apply again."
+                .to_owned()
+        }
+        Error::Unmade(_) => "Nothing was changed. Apply again.".to_owned(),
         Error::OutOfReach { .. } => {
             "Everything else of the app was removed. Bring the members back and run `tofu destroy` again, or remove \
              dead ones for good with `incus cluster remove --force NAME`."

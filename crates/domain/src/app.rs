@@ -42,6 +42,11 @@ pub mod key {
     pub const SPEC: &str = "user.homelab-ops.spec";
     /// When it was first seen healthy without a break since (RFC 3339).
     pub const HEALTHY_SINCE: &str = "user.homelab-ops.healthy-since";
+    /// Which start of it that was, as Incus words the time: a workload that was started again since has to prove itself
+    /// anew, and clocks of several machines cannot be compared.
+    pub const HEALTHY_START: &str = "user.homelab-ops.healthy-start";
+    /// Which of the app's volumes a storage volume is.
+    pub const VOLUME: &str = "user.homelab-ops.volume";
 }
 
 /// How long a workload may take to stop by itself before it is stopped by force.
@@ -289,12 +294,27 @@ impl AppSpec {
             ),
             (key::SPEC.to_owned(), self.hash()),
         ]);
-        match place {
-            Place::Machine(machine) => keys.insert(key::NODE.to_owned(), machine.clone()),
-            Place::Ordinal(0) if self.replicas == Replicas::Count(1) => None,
-            Place::Ordinal(ordinal) => keys.insert(key::MEMBER.to_owned(), ordinal.to_string()),
-        };
+        keys.extend(place_keys(place, self.replicas == Replicas::Count(1)));
         keys
+    }
+
+    /// The keys that a new storage volume carries: they decide whose it is, its name only has to be free.
+    pub fn volume_keys(&self, place: &Place, volume: &str) -> BTreeMap<String, String> {
+        let mut keys = BTreeMap::from([
+            (key::APP.to_owned(), self.name.clone()),
+            (key::VOLUME.to_owned(), volume.to_owned()),
+        ]);
+        keys.extend(place_keys(place, self.replicas == Replicas::Count(1)));
+        keys
+    }
+}
+
+/// The keys that say which place of an app something belongs to.
+fn place_keys(place: &Place, is_alone: bool) -> Option<(String, String)> {
+    match place {
+        Place::Machine(machine) => Some((key::NODE.to_owned(), machine.clone())),
+        Place::Ordinal(0) if is_alone => None,
+        Place::Ordinal(ordinal) => Some((key::MEMBER.to_owned(), ordinal.to_string())),
     }
 }
 

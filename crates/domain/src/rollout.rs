@@ -11,6 +11,7 @@
 mod pass;
 
 pub mod forecast;
+pub mod learned;
 pub mod phase;
 pub mod removal;
 pub mod slot;
@@ -56,11 +57,13 @@ pub enum Next {
     /// Everything is as declared.
     Converged,
     /// The rollout failed; what served before goes on serving.
-    Failed(Failure),
+    Failed(Box<Failure>),
     /// A name that is needed belongs to somebody else; nothing was changed.
     Conflict(Conflict),
     /// No member can take a workload; nothing was changed.
     NoMember(NoMember),
+    /// These cannot be replaced: they may be running on members that are offline. Nothing that serves was touched.
+    OutOfReach(Vec<Workload>),
 }
 
 /// A rollout that failed.
@@ -68,7 +71,7 @@ pub enum Next {
 pub struct Failure {
     /// The record, as stored.
     pub record: FailureRecord,
-    /// The instance that failed and was deleted.
+    /// The instance that failed and was deleted, or could not be made.
     pub candidate: String,
     /// The instance that serves, if one does.
     pub serving: Option<String>,
@@ -87,7 +90,7 @@ pub struct Conflict {
 pub fn to_probe<'a>(
     spec: &AppSpec,
     observation: &'a Observation,
-    work: &Work,
+    work: &'a Work,
     now: Moment,
 ) -> Vec<&'a Workload> {
     slot::all(spec, observation, work, now)

@@ -85,6 +85,12 @@ pub struct FailureRecord {
     pub place: Place,
     /// The generation that failed.
     pub generation: u64,
+    /// The revision that wanted it. It is not tried again for that one; a later revision tries anew.
+    #[serde(default)]
+    pub revision: u64,
+    /// The name of its Incus instance.
+    #[serde(default)]
+    pub candidate: String,
     /// Its image, as the user wrote it.
     pub image: String,
     /// What went wrong, with the last output; at most [`LONGEST_ERROR`] bytes.
@@ -145,6 +151,12 @@ impl Work {
     pub fn is_doomed(&self, workload: &Workload) -> bool {
         self.made(&workload.place, workload.generation)
             .is_some_and(|made| made.doomed && made.name == workload.name)
+    }
+
+    /// The failure at a place, if it was this revision that failed there.
+    pub fn failed_at(&self, place: &Place) -> Option<&FailureRecord> {
+        let failure = self.failure.as_ref()?;
+        (failure.place == *place && failure.revision == self.revision).then_some(failure)
     }
 
     /// The place and record of a workload, by the name of its Incus instance.

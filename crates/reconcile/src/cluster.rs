@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use domain::app::{Volume, VolumeClass};
 use incus::server::{self, Server};
 use incus::{Client, Fingerprint, storage};
 use tokio::sync::{Mutex, Semaphore};
@@ -56,6 +57,15 @@ pub struct Cluster {
 type Known = Option<(Option<Fingerprint>, Arc<Server>)>;
 
 impl Cluster {
+    /// The storage pool of a volume; `None` for one that is shared if no such pool is known.
+    pub(crate) fn pool_of<'a>(&'a self, volume: &'a Volume) -> Option<&'a str> {
+        let default = match volume.class {
+            VolumeClass::Local => Some(self.storage_pool.as_str()),
+            VolumeClass::Replicated => self.shared_pool.as_deref(),
+        };
+        volume.pool.as_deref().or(default)
+    }
+
     /// A cluster; nothing is sent yet.
     pub fn new(client: Client, settings: Settings) -> Self {
         Self {

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use domain::entry::Refusal;
 use domain::placement::NoMember;
+use domain::rollout::learned::Unmade;
 use domain::rollout::{Conflict, Failure};
 
 /// Why an app or a member is not as declared.
@@ -171,6 +172,17 @@ pub enum Error {
         /// The time.
         limit: Duration,
     },
+    /// Workloads may be running on members that do not answer, and nothing may run beside them.
+    #[error("app {app} cannot be changed while workloads may be running on members that do not answer: {}", workloads.join(", "))]
+    Irreplaceable {
+        /// The app.
+        app: String,
+        /// Each as "name on member".
+        workloads: Vec<String>,
+    },
+    /// A workload could not be made.
+    #[error("a workload could not be made")]
+    Unmade(#[source] Unmade),
     /// Workloads that are to be deleted are on members that do not answer.
     #[error("workloads of app {app} are on members that do not answer: {}", workloads.join(", "))]
     OutOfReach {

@@ -7,10 +7,12 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use domain::app::{AppSpec, Kind, key};
+use domain::app::{AppSpec, Kind, Volume, VolumeClass, key};
 use domain::place::Place;
-use domain::rollout::step::Step;
+use domain::rollout::step::{Attached, Step};
+use incus::Request;
 use incus::instance::{self, Action, InstancePost, Source};
+use incus::storage::volume;
 
 use crate::clock;
 use crate::cluster::Cluster;
@@ -18,15 +20,6 @@ use crate::error::Error;
 
 /// How much of an output is kept: its end tells most.
 const LONGEST_OUTPUT: usize = 2000;
-
-/// What a step brought to light.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Done {
-    /// Nothing that the next observation does not show.
-    Seen,
-    /// The last output of a workload.
-    Output(String),
-}
 
 /// What the workloads of one app are made with.
 pub(crate) struct Template<'a> {
@@ -38,8 +31,8 @@ pub(crate) struct Template<'a> {
     pub(crate) needs_root_disk: bool,
 }
 
-/// Performs one step.
-pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done, Error> {
+/// Performs one step; returns what it brought to light and the next observation does not show.
+pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Option<String>, Error> {
     let Cluster {
         client, project, ..
     } = template.cluster;
@@ -49,14 +42,38 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             generation,
             name,
             member,
+            volumes,
         } => {
-            let post = template.post(place, *generation, name);
+            let post = template.post(place, *generation, name, volumes);
             let request = instance::create(project, &post);
             let request = member
                 .iter()
                 .fold(request, |request, member| request.target(member));
             client.finish(request).await?;
         }
+        Step::CreateVolume {
+            place,
+            volume,
+            name,
+            declared,
+            member,
+        } => {
+            template
+                .create_volume(place, volume, name, declared, member.as_deref())
+                .await?
+        }
+        Step::ResizeVolume {
+            name,
+            pool,
+            member,
+            size,
+            ..
+        } => {
+            let size = BTreeMap::from([("size".to_owned(), size.to_string())]);
+            let request = volume::patch_config(project, pool, name, &size);
+            client.send(on(request, member.as_deref())).await?;
+        }
+        Step::Stop { name, grace, .. } => stop(template.cluster, name, *grace).await?,
         Step::Start { name, .. } => {
             let no_limit = Duration::ZERO;
             client
@@ -69,8 +86,11 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
                 ))
                 .await?;
         }
-        Step::StampHealthy { name, since } => {
-            let stamp = BTreeMap::from([(key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since))]);
+        Step::StampHealthy { name, since, start } => {
+            let stamp = BTreeMap::from([
+                (key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since)),
+                (key::HEALTHY_START.to_owned(), start.clone()),
+            ]);
             client
                 .send(instance::patch_config(project, name, &stamp))
                 .await?;
@@ -87,11 +107,53 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
                 false => instance::console_log(project, name),
             };
             let output = client.send(request).await?;
-            return Ok(Done::Output(end_of(&output)));
+            return Ok(Some(end_of(&output)));
         }
         Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,
     }
-    Ok(Done::Seen)
+    Ok(None)
+}
+
+/// Stops a workload, by force after `grace`; one that is down already is as good as stopped.
+async fn stop(cluster: &Cluster, name: &str, grace: Duration) -> Result<(), Error> {
+    let Cluster {
+        client, project, ..
+    } = cluster;
+    let stop = |force| instance::set_state(project, name, Action::Stop, grace, force);
+    if client.finish(stop(false)).await.is_ok() {
+        return Ok(());
+    }
+    let Err(error) = client.finish(stop(true)).await else {
+        return Ok(());
+    };
+    let state = client.send(instance::state(project, name)).await;
+    match state {
+        Ok(state) if state.status == "Stopped" => Ok(()),
+        _ => Err(error.into()),
+    }
+}
+
+/// Deletes a storage volume; one that is gone is as good as deleted.
+pub(crate) async fn delete_volume(
+    cluster: &Cluster,
+    pool: &str,
+    name: &str,
+    member: Option<&str>,
+) -> Result<(), Error> {
+    let request = volume::delete(pool, name).project(&cluster.project);
+    match cluster.client.send(on(request, member)).await {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_not_found() || error.is_interrupted() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Aims a request at a member, if there is one to aim at.
+fn on<T>(request: Request<T>, member: Option<&str>) -> Request<T> {
+    match member {
+        Some(member) => request.target(member),
+        None => request,
+    }
 }
 
 /// Stops a workload, by force after `grace`, and deletes it.
@@ -112,8 +174,37 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Re
 }
 
 impl Template<'_> {
+    /// Makes a storage volume; one that is there already, by a step of before, is what is wanted.
+    async fn create_volume(
+        &self,
+        place: &Place,
+        volume: &str,
+        name: &str,
+        declared: &Volume,
+        member: Option<&str>,
+    ) -> Result<(), Error> {
+        let pool = self.cluster.pool_of(declared).unwrap_or_default();
+        let mut config = self.spec.volume_keys(place, volume);
+        config.extend(
+            declared
+                .size
+                .map(|size| ("size".to_owned(), size.to_string())),
+        );
+        let request = volume::create(pool, name, &config).project(&self.cluster.project);
+        // A shared pool has its volumes on no member, and takes no target.
+        let member = member.filter(|_| declared.class == VolumeClass::Local);
+        self.cluster.client.send(on(request, member)).await?;
+        Ok(())
+    }
+
     /// The Incus instance of one generation.
-    fn post(&self, place: &Place, generation: u64, name: &str) -> InstancePost {
+    fn post(
+        &self,
+        place: &Place,
+        generation: u64,
+        name: &str,
+        volumes: &[Attached],
+    ) -> InstancePost {
         let workload = &self.spec.workload;
         let digest = self.spec.image.digest.clone().unwrap_or_default();
         let mut post = InstancePost::new(name, Source::Fingerprint(digest));
@@ -138,10 +229,27 @@ impl Template<'_> {
             post.devices
                 .insert("root".to_owned(), root_disk(&self.cluster.storage_pool));
         }
+        for attached in volumes {
+            let path = self.spec.volumes.get(&attached.volume).map(|one| &one.path);
+            let path = path.map(String::as_str).unwrap_or_default();
+            let device = volume_device(&attached.pool, &attached.source, path);
+            post.devices.insert(attached.volume.clone(), device);
+        }
         post.profiles = workload.profiles.clone();
         post.start = true;
         post
     }
+}
+
+fn volume_device(pool: &str, source: &str, path: &str) -> BTreeMap<String, String> {
+    [
+        ("type", "disk"),
+        ("pool", pool),
+        ("source", source),
+        ("path", path),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into()
 }
 
 fn root_disk(pool: &str) -> BTreeMap<String, String> {

@@ -8,25 +8,21 @@ mod remove;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use domain::app::{AppSpec, ImageReference};
 use domain::moment::Moment;
-use domain::observation::Observation;
+use domain::observation::{Observation, Workload};
 use domain::rollout::phase;
 use domain::work::Work;
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::image;
 
-pub use remove::remove;
-
-/// How many passes in a row may be disturbed: Incus refuses what concerns an instance that it is busy with, and so
-/// does a member that is going down.
-const DISTURBANCES: u32 = 10;
+pub use remove::{Destroy, remove};
 
 /// One app on its way to a revision.
 pub struct Rollout<'a> {
@@ -158,7 +154,18 @@ async fn addresses(cluster: &Cluster, observation: &Observation) -> BTreeMap<Str
         .collect()
 }
 
-/// When `limit` from now is over.
-fn until(limit: Duration) -> Moment {
-    clock::now().plus(limit)
+/// A workload and the member that it is on.
+fn whereabouts(workload: &Workload) -> String {
+    match &workload.member {
+        Some(member) => format!("{} on {member}", workload.name),
+        None => workload.name.clone(),
+    }
+}
+
+/// When `limit` from now is over, whatever the clock of the machine is set to meanwhile.
+fn until(limit: Duration) -> Instant {
+    let now = Instant::now();
+    // A limit that no clock can hold is none.
+    now.checked_add(limit)
+        .unwrap_or_else(|| now + Duration::from_secs(u64::from(u32::MAX)))
 }

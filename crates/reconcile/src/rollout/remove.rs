@@ -3,25 +3,41 @@
 //! Before: the provider has published the tombstone. After: `execute.rs`, and `store.rs` to clear what is below it.
 
 use core::time::Duration;
+use std::time::Instant;
 
-use domain::app::STOP_GRACE;
-use domain::entry::Kind;
-use domain::observation::Workload;
+use domain::app::{AppSpec, STOP_GRACE};
+use domain::entry::{Kind, RevisionName};
+use domain::observation::VolumeSeen;
 use domain::rollout::PROBE_INTERVAL;
+use domain::rollout::learned::DISTURBANCES;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
 use tokio_util::sync::CancellationToken;
 
-use super::{DISTURBANCES, until};
-use crate::clock;
+use super::{until, whereabouts};
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::execute::delete;
+use crate::execute::{delete, delete_volume};
 use crate::observe;
 use crate::store;
 use crate::wake::Wake;
 
-/// Deletes every workload of an app, gracefully, and then its records below the tombstone.
+/// An app that is to go.
+pub struct Destroy<'a> {
+    /// Its name.
+    pub app: &'a str,
+    /// The revision that is its tombstone.
+    pub tombstone: u64,
+    /// The number of its work record, and the record.
+    pub work: (u64, Work),
+    /// The declaration whose volumes are to go, too; none keeps them.
+    pub volumes_of: Option<&'a AppSpec>,
+    /// How long all of it may take.
+    pub limit: Duration,
+}
+
+/// Deletes every workload of an app, gracefully, then its volumes if that is wanted, and then its records below the
+/// tombstone.
 ///
 /// # Guarantees
 /// Only workloads that carry the app's keys are touched. It may run again after any interruption.
@@ -30,14 +46,17 @@ use crate::wake::Wake;
 /// [`Error::OutOfReach`] if workloads are on members that do not answer; everything else is gone then.
 pub async fn remove(
     cluster: &Cluster,
-    app: &str,
-    tombstone: u64,
-    work: (u64, Work),
-    limit: Duration,
+    destroy: Destroy<'_>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
+    let Destroy {
+        app,
+        tombstone,
+        work: (mut work_revision, mut work),
+        volumes_of,
+        limit,
+    } = destroy;
     let give_up_at = until(limit);
-    let (mut work_revision, mut work) = work;
     work.revision = tombstone;
     let mut wake = Wake::listen(cluster).await;
     let mut disturbed = 0;
@@ -45,10 +64,29 @@ pub async fn remove(
     let mut recorded = false;
     loop {
         let world = observe::world(cluster).await?;
-        let observation = world.of_app(app, &work);
-        let now = clock::now();
-        let (next, workloads) = match removal::decide(&observation, &work) {
+        let mut observation = world.of_app(app, &work);
+        if let Some(spec) = volumes_of {
+            observation.volumes = observe::volumes(cluster, spec).await?;
+        }
+        let decision = removal::decide(&observation, &work, volumes_of.is_some());
+        let (next, workloads) = match decision {
             Removal::Delete { work, workloads } => (work, workloads),
+            Removal::DeleteVolumes(volumes) => {
+                let name = RevisionName {
+                    kind: Kind::App,
+                    name: app.to_owned(),
+                    revision: tombstone,
+                };
+                // Whoever has taken the app up again wants its data.
+                store::still_highest(cluster, &name).await?;
+                for volume in volumes {
+                    let VolumeSeen {
+                        pool, name, member, ..
+                    } = &volume;
+                    delete_volume(cluster, pool, name, member.as_deref()).await?;
+                }
+                continue;
+            }
             Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
@@ -63,7 +101,7 @@ pub async fn remove(
                 phase: "deleting",
             });
         }
-        if now >= give_up_at {
+        if Instant::now() >= give_up_at {
             return Err(Error::TimedOut {
                 app: app.to_owned(),
                 phase: "deleting",
@@ -95,12 +133,5 @@ pub async fn remove(
                 wake.wait(PROBE_INTERVAL, ours).await;
             }
         }
-    }
-}
-
-fn whereabouts(workload: &Workload) -> String {
-    match &workload.member {
-        Some(member) => format!("{} on {member}", workload.name),
-        None => workload.name.clone(),
     }
 }

@@ -13,7 +13,7 @@ use domain::observation::Observation;
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
-use reconcile::rollout::{self, Converged, Rollout};
+use reconcile::rollout::{self, Converged, Destroy, Rollout};
 use reconcile::store::{self, AppRecord, Fleet};
 use reconcile::{clock, observe};
 use tfplugin::{
@@ -347,11 +347,21 @@ async fn remove(
         .unwrap_or(DEFAULT_TIMEOUT);
     // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
     let tombstone = bury(cluster, name, entry).await?;
+    let spec = entry.spec.clone();
     // What was recorded in between tells of workloads, too.
     let record = store::snapshot(cluster).await?.apps.remove(name);
     let record = record.unwrap_or_default();
-    let work = (record.work_revision, record.work);
-    rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
+    // What was never applied does not count, so the state says whether the data goes, too.
+    let on_destroy = prior.attr("on_destroy").attr("delete_volumes");
+    let delete_volumes = on_destroy.as_bool().unwrap_or_default();
+    let destroy = Destroy {
+        app: name,
+        tombstone,
+        work: (record.work_revision, record.work),
+        volumes_of: spec.as_ref().filter(|_| delete_volumes),
+        limit,
+    };
+    rollout::remove(cluster, destroy, &call.stop_token()).await?;
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
     Ok(Diagnostics::new())
 }

@@ -38,6 +38,8 @@ fn phases_tell_where_a_rollout_is() {
         let mut there = there(is_there);
         there.work.failure = (!failed.is_empty()).then(|| FailureRecord {
             place: Place::FIRST,
+            revision: 0,
+            candidate: String::new(),
             generation: 1,
             image: (*failed).to_owned(),
             error: String::new(),

@@ -42,6 +42,8 @@ fn applied() -> (Value, Private) {
         spec: spec.hash(),
         status: Status::Running,
         healthy_since: Some(Moment(0)),
+        started_at: String::new(),
+        restarted: false,
         ever_started: true,
     };
     let seen = Private {
@@ -141,6 +143,8 @@ fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
 fn failed(place: u32, generation: u64) -> domain::work::FailureRecord {
     domain::work::FailureRecord {
         place: Place::Ordinal(place),
+        revision: 0,
+        candidate: String::new(),
         generation,
         image: "app/v2".to_owned(),
         error: "it ended".to_owned(),

@@ -107,7 +107,8 @@ pub fn to_probe<'a>(
 /// 1. Health is written down where it changed (HO-APP-38); this is bookkeeping and may concern several workloads.
 /// 2. One slot is acted upon, none if one of the others is still on trial and this one serves (HO-APP-30): failed
 ///    candidates first, then leftovers and candidates that are no longer wanted, promotions, starts, missing workloads,
-///    upgrades (lowest place first), and surplus workloads last (highest place first).
+///    upgrades (lowest place first), and surplus workloads last (highest place first). The machines of an app that runs
+///    on each of them are all acted upon, each by itself: a failure on one of them ends the rollout after the others.
 /// 3. The caller stores the work record, executes the steps and observes again.
 ///
 /// # Guarantees

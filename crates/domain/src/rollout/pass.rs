@@ -1,20 +1,24 @@
 //! One pass: among the slots of an app, the one to act upon, and what to do about it.
 //!
 //! Before: `rollout::decide`, with its contract. After: a [`Decision`]. The functions stand in the order in which they
-//! are asked.
+//! are asked. `pass/failure.rs` is how a rollout ends badly, `pass/machines.rs` what differs for an app that runs once on
+//! each machine.
+
+mod failure;
+mod machines;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::slot::{self, Slot, Trial};
+use super::slot::{Slot, Trial};
 use super::step::{Reason, Step};
-use super::{Conflict, Decision, Failure, Next, PROBE_INTERVAL};
-use crate::app::{AppSpec, STOP_GRACE};
+use super::{Conflict, Decision, Next, PROBE_INTERVAL};
+use crate::app::{AppSpec, Replicas, STOP_GRACE};
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Workload};
 use crate::place::Place;
 use crate::placement;
-use crate::work::{FailureRecord, Made, Work, bounded};
+use crate::work::{Made, Work};
 
 /// One call of [`decide`].
 pub(super) struct Pass<'a> {
@@ -28,8 +32,17 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn decide(&self) -> Decision {
-        let mut decision = self
-            .failed()
+        let mut decision = match self.spec.replicas {
+            Replicas::Count(_) => self.one_at_a_time(),
+            Replicas::PerNode => self.each_by_itself(),
+        };
+        decision.steps.splice(0..0, self.health_changes());
+        decision
+    }
+
+    /// Replicas wait for each other.
+    fn one_at_a_time(&self) -> Decision {
+        self.failed()
             .or_else(|| self.first(Self::unwanted))
             .or_else(|| self.first(Self::promotion))
             .or_else(|| self.first(Self::stopped))
@@ -37,9 +50,7 @@ impl<'a> Pass<'a> {
             .or_else(|| self.waiting())
             .or_else(|| self.first(Self::upgrade))
             .or_else(|| self.surplus())
-            .unwrap_or_else(|| self.converged());
-        decision.steps.splice(0..0, self.health_changes());
-        decision
+            .unwrap_or_else(|| self.converged())
     }
 
     /// The first slot for which `act` finds something to do.
@@ -47,46 +58,6 @@ impl<'a> Pass<'a> {
         self.slots
             .iter()
             .find_map(|(place, slot)| act(self, place, slot))
-    }
-
-    /// A failed candidate: its output is kept, then it is deleted and the failure told (HO-APP-36).
-    fn failed(&self) -> Option<Decision> {
-        let (candidate, serving, why) = self.slots.iter().find_map(|(_, slot)| match slot {
-            Slot::OnTrial {
-                candidate,
-                serving,
-                trial: Trial::Failed(why),
-            } => Some((*candidate, *serving, why)),
-            _ => None,
-        })?;
-        let Some(output) = self.observation.outputs.get(&candidate.name) else {
-            let keep = Step::KeepOutput {
-                name: candidate.name.clone(),
-                never_ran: self.observation.start_errors.contains_key(&candidate.name),
-            };
-            return Some(self.step(keep));
-        };
-        let error = match output.trim() {
-            "" => format!("{why}; it printed nothing on its console"),
-            output => format!("{why}; its last output:\n{output}"),
-        };
-        let record = FailureRecord {
-            place: candidate.place.clone(),
-            generation: candidate.generation,
-            image: candidate.image.clone(),
-            error: bounded(&error),
-            at: self.now,
-        };
-        let mut decision = self.delete(&[candidate], Reason::Failed, Duration::ZERO);
-        decision.work.failure = Some(record.clone());
-        decision.next = Next::Failed(Failure {
-            record,
-            candidate: candidate.name.clone(),
-            serving: serving
-                .filter(|workload| slot::runs(workload))
-                .map(|workload| workload.name.clone()),
-        });
-        Some(decision)
     }
 
     /// Generations that are too many, and candidates for a declaration of before.
@@ -375,13 +346,6 @@ impl<'a> Pass<'a> {
             decision.work.doom(workload);
         }
         decision
-    }
-
-    fn step(&self, step: Step) -> Decision {
-        Decision {
-            steps: vec![step],
-            ..self.nothing()
-        }
     }
 
     /// Steps with a record of them: it keeps what is still there, and forgets what is gone.

@@ -4,6 +4,7 @@
 //! `crates/simulator`.
 
 mod forecasts;
+mod machines;
 mod phases;
 mod placements;
 mod situations;

@@ -158,6 +158,9 @@ pub struct Observation {
     /// one as running again for a moment while it clears up behind it.
     #[serde(skip)]
     pub ended: BTreeSet<String>,
+    /// Machines on which this executor could not make a workload: nothing is begun there again.
+    #[serde(skip)]
+    pub given_up: BTreeSet<Place>,
     /// The answers of this pass to "healthy now?", by instance name.
     #[serde(skip)]
     pub probes: BTreeMap<String, Probe>,

@@ -24,6 +24,7 @@ use core::time::Duration;
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Status, Workload};
+use crate::place::Place;
 use crate::placement::NoMember;
 use crate::work::{FailureRecord, Work};
 
@@ -61,6 +62,8 @@ pub enum Next {
     Conflict(Conflict),
     /// No member can take a workload; nothing was changed.
     NoMember(NoMember),
+    /// A workload could not be made on this machine, as the observation says; the other machines have theirs.
+    GivenUp(Place),
 }
 
 /// A rollout that failed.

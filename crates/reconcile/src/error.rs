@@ -153,6 +153,17 @@ pub enum Error {
         #[source]
         cause: NoMember,
     },
+    /// A workload could not be made on one machine; the others have theirs.
+    #[error("app {app} could not be brought to machine {machine}")]
+    OnMachine {
+        /// The app.
+        app: String,
+        /// The machine.
+        machine: String,
+        /// Why.
+        #[source]
+        cause: Option<Box<incus::Error>>,
+    },
     /// The user stopped the apply.
     #[error("the apply was stopped while app {app} was {phase}")]
     Stopped {

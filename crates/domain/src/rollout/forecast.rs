@@ -53,7 +53,8 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
             | Next::Converged
             | Next::Failed(_)
             | Next::Conflict(_)
-            | Next::NoMember(_) => break,
+            | Next::NoMember(_)
+            | Next::GivenUp(_) => break,
         }
     }
     told

@@ -13,7 +13,6 @@ mod trials;
 use super::*;
 use crate::app::{AppType, Image, ImageReference};
 use crate::observation::Probe;
-use crate::place::Place;
 
 const NOW: Moment = Moment(100_000);
 
@@ -47,7 +46,7 @@ struct There {
 /// output `kept`, or its start `refused`; its member.
 ///
 /// `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
-/// before), `doomed 0 g1` (its deletion was decided), `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
+/// before), `doomed 0 g1` (its deletion was decided), `given up @m1`, `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
 fn there(words: &str) -> There {
     let mut there = There::default();
     there.work.revision = REVISION;
@@ -76,6 +75,10 @@ fn there(words: &str) -> There {
             ["foreign", name, owner @ ..] => {
                 let owner = owner.last().map(|owner| (*owner).to_owned());
                 there.observation.foreign.insert((*name).to_owned(), owner);
+            }
+            ["given", "up", place] => {
+                let place = place.parse().expect("a place");
+                there.observation.given_up.insert(place);
             }
             ["unclear", name] => {
                 there.observation.unclear.insert((*name).to_owned());
@@ -185,6 +188,7 @@ fn told(decision: &Decision) -> String {
             None => format!("{} is somebody's", conflict.name),
         },
         Next::NoMember(_) => "no member".to_owned(),
+        Next::GivenUp(place) => format!("given up on {place}"),
     });
     words.join("; ")
 }

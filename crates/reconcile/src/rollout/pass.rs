@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
+use domain::place::Place;
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
@@ -27,6 +28,10 @@ const STARTS: u32 = 3;
 
 /// So many workloads are asked for their health at a time.
 const QUESTIONS: usize = 8;
+
+/// The steps of so many machines are taken at a time (an app with a count has one lane of steps): stopping one can take
+/// its whole grace.
+const LANES: usize = 8;
 
 /// No wait is shorter, whatever the clocks say.
 const SHORTEST_WAIT: Duration = Duration::from_millis(20);
@@ -53,7 +58,9 @@ struct Learned {
     /// Kept outputs, by instance name.
     outputs: BTreeMap<String, String>,
     /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
-    failed_creates: BTreeMap<String, incus::Error>,
+    failed_creates: BTreeMap<String, (Place, incus::Error)>,
+    /// Machines on which nothing could be made: the others go on, and this is told in the end.
+    given_up: BTreeMap<Place, incus::Error>,
     /// Starts that failed so far, by instance name, with the last error.
     failed_starts: BTreeMap<String, (u32, String)>,
 }
@@ -72,7 +79,8 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut learned.recorded).await?;
-        let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
+        let lanes = lanes(&decision.steps, &observation);
+        let next = match perform(rollout, needs_root_disk, lanes, &mut learned).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -108,6 +116,7 @@ pub(super) async fn run(
                     cause,
                 });
             }
+            Next::GivenUp(place) => return Err(learned.refusal(rollout, &place)),
         }
     }
 }
@@ -138,7 +147,7 @@ impl Learned {
     /// Adds what Incus does not keep to an observation.
     ///
     /// # Errors
-    /// If a create failed and left nothing behind: then there is nothing to observe.
+    /// If a create failed and left nothing behind: then there is nothing to observe. A machine is given up for that.
     fn apply(&mut self, observation: &mut Observation) -> Result<(), Error> {
         observation.outputs.clone_from(&self.outputs);
         let (ended, unfinished): (BTreeSet<_>, BTreeSet<_>) = observation
@@ -148,19 +157,21 @@ impl Learned {
         self.ended.extend(ended);
         observation.unfinished = unfinished;
         observation.ended.clone_from(&self.ended);
-        while let Some((name, error)) = self.failed_creates.pop_first() {
-            if observation
-                .workloads
-                .iter()
-                .all(|workload| workload.name != name)
-            {
-                return Err(error.into());
+        while let Some((name, (place, error))) = self.failed_creates.pop_first() {
+            let mut workloads = observation.workloads.iter();
+            if workloads.all(|workload| workload.name != name) {
+                if place.machine().is_none() {
+                    return Err(error.into());
+                }
+                self.given_up.insert(place, error);
+                continue;
             }
             // It was made, and starting it failed once; the next passes try again, or see that it runs.
             let starts = self.failed_starts.entry(name).or_default();
             starts.0 += 1;
             starts.1 = error.to_string();
         }
+        observation.given_up = self.given_up.keys().cloned().collect();
         observation.start_errors = self
             .failed_starts
             .iter()
@@ -191,8 +202,9 @@ impl Learned {
     /// A step failed: the next pass observes what is there and tries again, unless that has gone on for too long.
     fn disturbed_by(&mut self, step: &Step, error: Error) -> Result<(), Error> {
         match (error, step) {
-            (Error::Incus(error), Step::Create { name, .. }) => {
-                self.failed_creates.insert(name.clone(), error);
+            (Error::Incus(error), Step::Create { name, place, .. }) => {
+                self.failed_creates
+                    .insert(name.clone(), (place.clone(), error));
             }
             (error, Step::Start { name, .. }) => self.failed_start(name, &error),
             // A console cannot be read for a moment while its container goes down. One that never can be is no reason
@@ -204,8 +216,16 @@ impl Learned {
             (error, _) if self.disturbed >= DISTURBANCES => return Err(error),
             _ => {}
         }
-        self.disturbed += 1;
         Ok(())
+    }
+
+    /// Why nothing could be made on a machine.
+    fn refusal(&mut self, rollout: &Rollout<'_>, place: &Place) -> Error {
+        Error::OnMachine {
+            app: rollout.spec.name.clone(),
+            machine: place.key(),
+            cause: self.given_up.remove(place).map(Box::new),
+        }
     }
 
     fn failed_start(&mut self, name: &str, error: &Error) {
@@ -270,32 +290,73 @@ async fn record(
     Ok(())
 }
 
+/// Steps that do not depend on those of the other lanes: of an app that runs on each machine those of one machine.
+fn lanes<'a>(steps: &'a [Step], observation: &Observation) -> Vec<Vec<&'a Step>> {
+    let machine = |step: &Step| match step {
+        Step::Create { place, .. } | Step::Start { place, .. } | Step::Delete { place, .. } => {
+            place.machine().map(str::to_owned)
+        }
+        Step::StampHealthy { name, .. }
+        | Step::ClearHealthy { name }
+        | Step::KeepOutput { name, .. } => {
+            let mut workloads = observation.workloads.iter();
+            let workload = workloads.find(|workload| workload.name == *name);
+            workload.and_then(|workload| workload.place.machine().map(str::to_owned))
+        }
+    };
+    let mut lanes: BTreeMap<Option<String>, Vec<&Step>> = BTreeMap::new();
+    for step in steps {
+        lanes.entry(machine(step)).or_default().push(step);
+    }
+    lanes.into_values().collect()
+}
+
+/// Takes the steps of each lane in turn. One that fails ends its lane, and no other.
 async fn perform(
     rollout: &Rollout<'_>,
     needs_root_disk: bool,
-    decision: &Decision,
+    lanes: Vec<Vec<&Step>>,
     learned: &mut Learned,
 ) -> Result<Performed, Error> {
-    let template = Template {
+    let template = &Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
         needs_root_disk,
     };
-    // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
-    let _turn = rollout.cluster.steps.acquire().await.ok();
-    for step in &decision.steps {
-        let error = match execute(&template, step).await {
-            Ok(done) => {
-                learned.done(step, done);
-                continue;
+    let take = |lane: Vec<_>| async move {
+        let mut taken = Vec::with_capacity(lane.len());
+        for step in lane {
+            let done = execute(template, step).await;
+            let failed = done.is_err();
+            taken.push((step, done));
+            if failed {
+                break;
             }
-            Err(error) => error,
-        };
-        learned.disturbed_by(step, error)?;
-        return Ok(Performed::InPart);
+        }
+        taken
+    };
+    // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
+    let turn = rollout.cluster.steps.acquire().await.ok();
+    let taken: Vec<_> = stream::iter(lanes.into_iter().map(take))
+        .buffered(LANES)
+        .collect()
+        .await;
+    drop(turn);
+    let mut performed = Performed::Wholly;
+    for (step, done) in taken.into_iter().flatten() {
+        match done {
+            Ok(done) => learned.done(step, done),
+            Err(error) => {
+                learned.disturbed_by(step, error)?;
+                performed = Performed::InPart;
+            }
+        }
     }
-    learned.disturbed = 0;
-    Ok(Performed::Wholly)
+    learned.disturbed = match performed {
+        Performed::Wholly => 0,
+        Performed::InPart => learned.disturbed + 1,
+    };
+    Ok(performed)
 }
 
 #[cfg(test)]
@@ -359,6 +420,7 @@ mod tests {
         for _ in 0..DISTURBANCES {
             assert!(learned.disturbed_by(&keep, busy()).is_ok());
             assert!(learned.outputs.is_empty(), "it is tried again");
+            learned.disturbed += 1;
         }
         assert!(
             learned.disturbed_by(&keep, busy()).is_ok(),
@@ -376,7 +438,26 @@ mod tests {
         let mut learned = Learned::default();
         for _ in 0..DISTURBANCES {
             assert!(learned.disturbed_by(&stamp, busy()).is_ok());
+            learned.disturbed += 1;
         }
         assert!(learned.disturbed_by(&stamp, busy()).is_err());
+    }
+
+    /// HO-APP-25, HO-APP-30: the steps of one machine stay in order, and wait for no other machine's; those of replicas all
+    /// stay in order.
+    #[test]
+    fn machines_have_lanes_of_their_own() {
+        let create = |place: &str| Step::Create {
+            place: place.parse().expect("a place"),
+            generation: 1,
+            name: format!("web-{place}-g1"),
+            member: None,
+        };
+        let counts = |steps: &[Step]| {
+            let lanes = lanes(steps, &Observation::default());
+            lanes.iter().map(Vec::len).collect::<Vec<usize>>()
+        };
+        assert_eq!(counts(&[create("0"), create("1")]), [2]);
+        assert_eq!(counts(&[create("@a"), create("@b"), create("@a")]), [2, 1]);
     }
 }

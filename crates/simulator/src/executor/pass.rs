@@ -318,6 +318,7 @@ impl Executor {
                 Stage::Ended(End::Stopped(format!("{} is taken", conflict.name)))
             }
             Next::NoMember(_) => Stage::Ended(End::Stopped("no member".to_owned())),
+            Next::GivenUp(place) => Stage::Ended(End::Stopped(format!("no workload on {place}"))),
         }
     }
 

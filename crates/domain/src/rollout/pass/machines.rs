@@ -27,6 +27,13 @@ impl<'a> Pass<'a> {
 
     /// What is to be done at one place that neither waits nor has failed.
     fn act(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
+        let begins = matches!(slot, Slot::Missing | Slot::Outdated(_));
+        if begins && self.observation.given_up.contains(place) {
+            return Some(Decision {
+                next: Next::GivenUp(place.clone()),
+                ..self.nothing()
+            });
+        }
         self.unwanted(place, slot)
             .or_else(|| self.promotion(place, slot))
             .or_else(|| self.stopped(place, slot))

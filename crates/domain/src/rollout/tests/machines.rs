@@ -80,6 +80,11 @@ fn a_failure_on_one_machine_holds_up_no_other() {
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0 | machine m2: create generation 0; again
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0, @m2 g0 v1 running soaking well | wait 1s
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0 of other, @m2 g0 v1 running healthy | web-m1-g0 is other's
+        # Incus made none on one machine.
+        v1 xper-node | m1 online, m2 online | given up @m1 | machine m2: create generation 0; again
+        v1 xper-node | m1 online, m2 online | given up @m1, @m2 g0 v1 running soaking well | wait 1s
+        v1 xper-node | m1 online, m2 online | given up @m1, @m2 g0 v1 running healthy, 0 g0 v1 running healthy | given up on machine m1
+        v2 xper-node | m1 online, m2 online | given up @m1, @m1 g0 v1 running healthy, @m2 g0 v2 running healthy | given up on machine m1
         ",
     );
 }

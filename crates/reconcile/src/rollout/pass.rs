@@ -291,7 +291,7 @@ async fn record(
 }
 
 /// Steps that do not depend on those of the other lanes: of an app that runs on each machine those of one machine.
-fn lanes<'a>(steps: &'a [Step], observation: &Observation) -> Vec<Vec<&'a Step>> {
+fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
     let machine = |step: &Step| match step {
         Step::Create { place, .. } | Step::Start { place, .. } | Step::Delete { place, .. } => {
             place.machine().map(str::to_owned)
@@ -304,9 +304,9 @@ fn lanes<'a>(steps: &'a [Step], observation: &Observation) -> Vec<Vec<&'a Step>>
             workload.and_then(|workload| workload.place.machine().map(str::to_owned))
         }
     };
-    let mut lanes: BTreeMap<Option<String>, Vec<&Step>> = BTreeMap::new();
+    let mut lanes: BTreeMap<Option<String>, Vec<Step>> = BTreeMap::new();
     for step in steps {
-        lanes.entry(machine(step)).or_default().push(step);
+        lanes.entry(machine(step)).or_default().push(step.clone());
     }
     lanes.into_values().collect()
 }
@@ -315,7 +315,7 @@ fn lanes<'a>(steps: &'a [Step], observation: &Observation) -> Vec<Vec<&'a Step>>
 async fn perform(
     rollout: &Rollout<'_>,
     needs_root_disk: bool,
-    lanes: Vec<Vec<&Step>>,
+    lanes: Vec<Vec<Step>>,
     learned: &mut Learned,
 ) -> Result<Performed, Error> {
     let template = &Template {
@@ -323,10 +323,10 @@ async fn perform(
         spec: rollout.spec,
         needs_root_disk,
     };
-    let take = |lane: Vec<_>| async move {
+    let take = |lane: Vec<Step>| async move {
         let mut taken = Vec::with_capacity(lane.len());
         for step in lane {
-            let done = execute(template, step).await;
+            let done = execute(template, &step).await;
             let failed = done.is_err();
             taken.push((step, done));
             if failed {
@@ -345,9 +345,9 @@ async fn perform(
     let mut performed = Performed::Wholly;
     for (step, done) in taken.into_iter().flatten() {
         match done {
-            Ok(done) => learned.done(step, done),
+            Ok(done) => learned.done(&step, done),
             Err(error) => {
-                learned.disturbed_by(step, error)?;
+                learned.disturbed_by(&step, error)?;
                 performed = Performed::InPart;
             }
         }

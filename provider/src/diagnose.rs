@@ -16,7 +16,7 @@ use tfplugin::{Diagnostic, Diagnostics, Path};
 pub(crate) use connection::{identity, notice, remote, two_clusters};
 pub(crate) use member::{
     foreign_member, forgotten_member, incomplete, left_behind, member, member_nowhere, no_cluster,
-    silent_member, still_missing, two_members, unread_member,
+    not_brought, nothing_brought, silent_member, still_missing, two_members, unread_member,
 };
 
 /// Every issue of a configuration, each at its attribute.

@@ -120,6 +120,16 @@ pub struct Entry<D = AppSpec> {
     pub deleted: Option<Moment>,
 }
 
+impl<D> Entry<D> {
+    /// Whether its last change has come to its end, and the provider takes its steps: then nobody is at it.
+    pub fn is_at_rest(&self) -> bool {
+        let applied = self.applied.as_ref().map(|applied| applied.revision);
+        applied == Some(self.revision)
+            && self.deleted.is_none()
+            && self.executor == Executor::Provider
+    }
+}
+
 /// The last converged declaration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
@@ -276,6 +286,27 @@ mod tests {
             (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
         ] {
             assert_eq!(admit_change(highest.as_ref(), "a"), expected, "{highest:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_at_rest_when_its_last_change_has_ended() {
+        let at = |applied: Option<u64>, deleted, executor| Entry {
+            applied: applied.map(|revision| Applied {
+                revision,
+                declaration: serde_json::Value::Null,
+            }),
+            executor,
+            ..entry(3, "a", true, deleted)
+        };
+        for (entry, expected) in [
+            (at(Some(3), false, Executor::Provider), true),
+            (at(Some(2), false, Executor::Provider), false),
+            (at(None, false, Executor::Provider), false),
+            (at(Some(3), true, Executor::Provider), false),
+            (at(Some(3), false, Executor::Agent), false),
+        ] {
+            assert_eq!(entry.is_at_rest(), expected, "{entry:?}");
         }
     }
 

@@ -43,6 +43,9 @@ pub struct Slot {
     /// their keys, so this is how they are known.
     #[serde(default)]
     pub workloads: Vec<Made>,
+    /// What failed here last, until a rollout succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailureRecord>,
 }
 
 /// A workload that was made.
@@ -155,8 +158,28 @@ impl Work {
 
     /// The failure at a place, if it was this revision that failed there.
     pub fn failed_at(&self, place: &Place) -> Option<&FailureRecord> {
-        let failure = self.failure.as_ref()?;
-        (failure.place == *place && failure.revision == self.revision).then_some(failure)
+        let failure = self.slots.get(place)?.failed.as_ref()?;
+        (failure.revision == self.revision).then_some(failure)
+    }
+
+    /// Writes a failure down: at its place, and for the whole app the first one of this revision, with the names of others.
+    pub(crate) fn fail(&mut self, record: FailureRecord) {
+        match &mut self.failure {
+            Some(told) if told.revision == self.revision && told.place != record.place => {
+                told.error = bounded(&format!("{}\n{} failed, too", told.error, record.candidate));
+            }
+            told => *told = Some(record.clone()),
+        }
+        let slot = self.slots.entry(record.place.clone()).or_default();
+        slot.failed = Some(record);
+    }
+
+    /// A rollout has succeeded: failures of before are history.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failure = None;
+        for slot in self.slots.values_mut() {
+            slot.failed = None;
+        }
     }
 
     /// The place and record of a workload, by the name of its Incus instance.

@@ -18,6 +18,9 @@ use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
+/// What becomes of an instance when its member is evacuated.
+const EVACUATE: &str = "cluster.evacuate";
+
 /// How much of an output is kept: its end tells most.
 const LONGEST_OUTPUT: usize = 2000;
 
@@ -224,6 +227,12 @@ impl Template<'_> {
             .extend(workload.environment.iter().map(variable));
         post.config
             .extend(self.spec.workload_keys(place, generation));
+        // What belongs to a machine stays with it: an evacuation stops it, and a restore starts it again.
+        if place.machine().is_some() {
+            post.config
+                .entry(EVACUATE.to_owned())
+                .or_insert_with(|| "stop".to_owned());
+        }
         post.devices = workload.devices.clone();
         if self.needs_root_disk {
             post.devices

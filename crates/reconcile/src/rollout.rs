@@ -3,6 +3,7 @@
 //! Before: the provider (later the agent) has published a revision. After: `execute.rs`. Stopping happens between two
 //! steps or during a wait, never inside a step.
 
+pub mod arrival;
 mod pass;
 mod remove;
 

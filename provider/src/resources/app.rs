@@ -288,8 +288,9 @@ impl App {
             if offline && self.session.first_time(&format!("offline {}", member.name)) {
                 diagnostics.push(
                     Diagnostic::warning(format!("Member {} is offline", member.name)).detail(
-                        "Stateless workloads on it come up on other members with the next apply. Check the machine, or remove \
-                         it for good with `incus cluster remove --force` if it will not come back.",
+                        "Stateless replicas on it come up on other members with the next apply; workloads that belong to the \
+                         machine wait for it. Check the machine, or remove it for good with `incus cluster remove --force` if \
+                         it will not come back.",
                     ),
                 );
             }

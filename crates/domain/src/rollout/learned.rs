@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::Strategy;
 use crate::observation::Observation;
+use crate::place::Place;
 use crate::rollout::step::Step;
 
 /// How often a start is tried before it counts as failed: a create that was cut off may still be going on inside
@@ -29,7 +30,7 @@ pub struct Learned {
     /// Kept outputs, by instance name.
     outputs: BTreeMap<String, String>,
     /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
-    failed_creates: BTreeMap<String, String>,
+    failed_creates: BTreeMap<String, (Place, String)>,
     /// Creates that failed and left nothing behind.
     unmade: BTreeMap<String, String>,
     /// Starts that failed so far, by instance name, with the last error.
@@ -54,7 +55,8 @@ impl Learned {
     /// Adds what Incus does not keep to an observation.
     ///
     /// # Errors
-    /// If a create failed and left nothing behind, unless something was stopped for it, which has to be started again.
+    /// If a create failed and left nothing behind, unless something was stopped for it, which has to be started again, or
+    /// other machines have theirs to come.
     pub fn apply(
         &mut self,
         observation: &mut Observation,
@@ -68,12 +70,12 @@ impl Learned {
         self.ended.extend(ended);
         observation.unfinished = unfinished;
         observation.ended.clone_from(&self.ended);
-        while let Some((name, error)) = self.failed_creates.pop_first() {
+        while let Some((name, (place, error))) = self.failed_creates.pop_first() {
             let mut workloads = observation.workloads.iter();
             if workloads.any(|workload| workload.name == name) {
                 // It was made, and starting it failed once; the next passes try again, or see that it runs.
                 self.failed_start(&name, &error);
-            } else if strategy == Strategy::StopReplace {
+            } else if strategy == Strategy::StopReplace || place.machine().is_some() {
                 self.unmade.insert(name, error);
             } else {
                 return Err(Unmade { name, error });
@@ -122,15 +124,21 @@ impl Learned {
         self.disturbed = 0;
     }
 
-    /// A step failed: the next pass observes what is there and tries again.
+    /// Steps of a pass have failed, one or several.
+    pub fn disturbed(&mut self) {
+        self.disturbed += 1;
+    }
+
+    /// A step failed: the next pass observes what is there and tries again; [`Learned::disturbed`] counts it.
     ///
     /// # Errors
     /// If that has gone on for too long.
     pub fn disturbed_by(&mut self, step: &Step, error: &str) -> Result<(), TooOften> {
         let too_often = self.disturbed >= DISTURBANCES;
         match step {
-            Step::Create { name, .. } => {
-                self.failed_creates.insert(name.clone(), error.to_owned());
+            Step::Create { name, place, .. } => {
+                let failed = (place.clone(), error.to_owned());
+                self.failed_creates.insert(name.clone(), failed);
             }
             Step::Start { name, .. } => self.failed_start(name, error),
             // A console cannot be read for a moment while its container goes down. One that never can be is no reason
@@ -142,7 +150,6 @@ impl Learned {
             _ if too_often => return Err(TooOften),
             _ => {}
         }
-        self.disturbed += 1;
         Ok(())
     }
 
@@ -157,7 +164,6 @@ impl Learned {
 mod tests {
     use super::*;
     use crate::observation::{Status, Workload};
-    use crate::place::Place;
 
     fn at(status: Status) -> Observation {
         let workload = Workload {
@@ -228,6 +234,7 @@ mod tests {
         for _ in 0..DISTURBANCES {
             assert_eq!(learned.disturbed_by(&keep, "busy"), Ok(()));
             assert!(learned.outputs.is_empty(), "it is tried again");
+            learned.disturbed();
         }
         assert_eq!(learned.disturbed_by(&keep, "busy"), Ok(()));
         assert_eq!(learned.outputs["web-g0"], "(it cannot be read: busy)");
@@ -242,6 +249,7 @@ mod tests {
         let mut learned = Learned::default();
         for _ in 0..DISTURBANCES {
             assert_eq!(learned.disturbed_by(&stamp, "busy"), Ok(()));
+            learned.disturbed();
         }
         assert_eq!(learned.disturbed_by(&stamp, "busy"), Err(TooOften));
     }

@@ -1,8 +1,11 @@
 //! One pass: among the slots of an app, the one to act upon, and what to do about it.
 //!
 //! Before: `rollout::decide`, with its contract. After: a [`Decision`]. The functions stand in the order in which they
-//! are asked.
+//! are asked. `pass/make.rs` makes the next generation, `pass/failure.rs` is how a rollout ends badly, `pass/machines.rs`
+//! what differs for an app that runs once on each machine.
 
+mod failure;
+mod machines;
 mod make;
 
 use core::time::Duration;
@@ -10,12 +13,12 @@ use std::collections::BTreeSet;
 
 use super::slot::{self, Slot, Trial};
 use super::step::{Reason, Step};
-use super::{Conflict, Decision, Failure, Next, PROBE_INTERVAL};
-use crate::app::{AppSpec, STOP_GRACE, Strategy};
+use super::{Conflict, Decision, Next, PROBE_INTERVAL};
+use crate::app::{AppSpec, Replicas, STOP_GRACE, Strategy};
 use crate::moment::Moment;
-use crate::observation::{Observation, Probe, Status, Workload};
+use crate::observation::{Observation, Probe, Workload};
 use crate::place::Place;
-use crate::work::{FailureRecord, Work, bounded};
+use crate::work::Work;
 
 /// One call of [`decide`].
 pub(super) struct Pass<'a> {
@@ -29,8 +32,17 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn decide(&self) -> Decision {
-        let mut decision = self
-            .failed()
+        let mut decision = match self.spec.replicas {
+            Replicas::Count(_) => self.one_at_a_time(),
+            Replicas::PerNode => self.each_by_itself(),
+        };
+        decision.steps.splice(0..0, self.health_changes());
+        decision
+    }
+
+    /// Replicas wait for each other.
+    fn one_at_a_time(&self) -> Decision {
+        self.failed()
             .or_else(|| self.first(Self::rival))
             .or_else(|| self.first(Self::unwanted))
             .or_else(|| self.first(Self::promotion))
@@ -42,9 +54,7 @@ impl<'a> Pass<'a> {
             .or_else(|| self.out_of_reach())
             .or_else(|| self.first(Self::upgrade))
             .or_else(|| self.surplus())
-            .unwrap_or_else(|| self.converged());
-        decision.steps.splice(0..0, self.health_changes());
-        decision
+            .unwrap_or_else(|| self.converged())
     }
 
     /// The first slot for which `act` finds something to do.
@@ -52,41 +62,6 @@ impl<'a> Pass<'a> {
         self.slots
             .iter()
             .find_map(|(place, slot)| act(self, place, slot))
-    }
-
-    /// A failed candidate: its output is kept, then it is deleted and the failure told (HO-APP-36).
-    fn failed(&self) -> Option<Decision> {
-        let (candidate, why) = self.slots.iter().find_map(|(_, slot)| match slot {
-            Slot::OnTrial {
-                candidate,
-                trial: Trial::Failed(why),
-                ..
-            } => Some((*candidate, why)),
-            _ => None,
-        })?;
-        let Some(output) = self.observation.outputs.get(&candidate.name) else {
-            let keep = Step::KeepOutput {
-                name: candidate.name.clone(),
-                never_ran: self.observation.start_errors.contains_key(&candidate.name),
-            };
-            return Some(self.step(keep));
-        };
-        let error = match output.trim() {
-            "" => format!("{why}; it printed nothing on its console"),
-            output => format!("{why}; its last output:\n{output}"),
-        };
-        let record = FailureRecord {
-            place: candidate.place.clone(),
-            generation: candidate.generation,
-            revision: self.work.revision,
-            candidate: candidate.name.clone(),
-            image: candidate.image.clone(),
-            error: bounded(&error),
-            at: self.now,
-        };
-        let mut decision = self.delete(&[candidate], Reason::Failed, Duration::ZERO);
-        decision.work.failure = Some(record);
-        Some(decision)
     }
 
     /// What runs where the candidate alone may run.
@@ -135,54 +110,6 @@ impl<'a> Pass<'a> {
             Slot::Stopped { workload, served } => Some(self.start(workload, *served)),
             _ => None,
         }
-    }
-
-    /// What could not even be made, where the one before was stopped for it: the failure is recorded, and what is done
-    /// about it follows from that.
-    fn not_made(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
-        if !matches!(slot, Slot::Outdated(_) | Slot::Missing) {
-            return None;
-        }
-        let recorded = self.work.slots.get(place)?.workloads.iter().rev();
-        let (made, error) = recorded
-            .filter_map(|made| Some((made, self.observation.create_errors.get(&made.name)?)))
-            .next()?;
-        let mut decision = self.recorded(Vec::new());
-        decision.work.failure = Some(FailureRecord {
-            place: place.clone(),
-            generation: made.generation,
-            revision: self.work.revision,
-            candidate: made.name.clone(),
-            image: self.spec.image.reference.written().to_owned(),
-            error: bounded(&format!("it could not be made: {error}")),
-            at: self.now,
-        });
-        Some(decision)
-    }
-
-    /// The end of a revision that has failed somewhere: what served before serves again, and the failure is told.
-    fn given_up(&self, _place: &Place, slot: &Slot<'a>) -> Option<Decision> {
-        let Slot::GivenUp { failure, serving } = slot else {
-            return None;
-        };
-        let in_vain = |workload: &&Workload| {
-            self.observation.start_errors.contains_key(&workload.name)
-                || self.observation.ended.contains(&workload.name)
-        };
-        let stopped = serving.filter(|workload| workload.status == Status::Stopped);
-        if let Some(stopped) = stopped.filter(|workload| !in_vain(workload)) {
-            return Some(self.start(stopped, stopped.healthy_since.is_some()));
-        }
-        Some(Decision {
-            next: Next::Failed(Box::new(Failure {
-                record: (*failure).clone(),
-                candidate: failure.candidate.clone(),
-                serving: serving
-                    .filter(|workload| slot::runs(workload))
-                    .map(|workload| workload.name.clone()),
-            })),
-            ..self.nothing()
-        })
     }
 
     /// Nothing serves here that could be lost, so this waits for nobody's trial.
@@ -307,7 +234,7 @@ impl<'a> Pass<'a> {
             next: Next::Converged,
             ..self.nothing()
         };
-        decision.work.failure = None;
+        decision.work.forget_failures();
         decision
     }
 
@@ -382,13 +309,6 @@ impl<'a> Pass<'a> {
             decision.work.doom(workload);
         }
         decision
-    }
-
-    fn step(&self, step: Step) -> Decision {
-        Decision {
-            steps: vec![step],
-            ..self.nothing()
-        }
     }
 
     /// Steps with a record of them: it keeps what is still there, and forgets what is gone.

@@ -5,6 +5,7 @@
 
 mod exclusive;
 mod forecasts;
+mod machines;
 mod phases;
 mod placements;
 mod situations;
@@ -160,7 +161,7 @@ impl There {
     }
 
     fn failed(&mut self, place: &str, generation: &str, revision: u64) {
-        self.work.failure = Some(FailureRecord {
+        self.work.fail(FailureRecord {
             place: place.parse().expect("a place"),
             generation: number(generation),
             revision,

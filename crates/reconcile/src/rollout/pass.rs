@@ -26,6 +26,10 @@ use crate::wake::Wake;
 /// So many workloads are asked for their health at a time.
 const QUESTIONS: usize = 8;
 
+/// The steps of so many machines are taken at a time (an app with a count has one lane of steps): stopping one can take
+/// its whole grace.
+const LANES: usize = 8;
+
 /// No wait is shorter, whatever the clocks say.
 const SHORTEST_WAIT: Duration = Duration::from_millis(20);
 
@@ -61,7 +65,8 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut memory.recorded).await?;
-        let next = match perform(rollout, needs_root_disk, &decision, &mut memory).await? {
+        let lanes = lanes(&decision.steps, &observation);
+        let next = match perform(rollout, needs_root_disk, lanes, &mut memory).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -209,30 +214,98 @@ async fn record(
     Ok(())
 }
 
+/// Steps that do not depend on those of the other lanes: of an app that runs on each machine those of one machine.
+fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
+    let machine = |step: &Step| match step {
+        Step::Create { place, .. }
+        | Step::CreateVolume { place, .. }
+        | Step::ResizeVolume { place, .. }
+        | Step::Stop { place, .. }
+        | Step::Start { place, .. }
+        | Step::Delete { place, .. } => place.machine().map(str::to_owned),
+        Step::StampHealthy { name, .. }
+        | Step::ClearHealthy { name }
+        | Step::KeepOutput { name, .. } => {
+            let mut workloads = observation.workloads.iter();
+            let workload = workloads.find(|workload| workload.name == *name);
+            workload.and_then(|workload| workload.place.machine().map(str::to_owned))
+        }
+    };
+    let mut lanes: BTreeMap<Option<String>, Vec<Step>> = BTreeMap::new();
+    for step in steps {
+        lanes.entry(machine(step)).or_default().push(step.clone());
+    }
+    lanes.into_values().collect()
+}
+
+/// Takes the steps of each lane in turn. One that fails ends its lane, and no other.
 async fn perform(
     rollout: &Rollout<'_>,
     needs_root_disk: bool,
-    decision: &Decision,
+    lanes: Vec<Vec<Step>>,
     memory: &mut Memory,
 ) -> Result<Performed, Error> {
-    let template = Template {
+    let template = &Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
         needs_root_disk,
     };
-    // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
-    let _turn = rollout.cluster.steps.acquire().await.ok();
-    for step in &decision.steps {
-        let error = match execute(&template, step).await {
-            Ok(output) => {
-                memory.learned.done(step, output);
-                continue;
+    let take = |lane: Vec<Step>| async move {
+        let mut taken = Vec::with_capacity(lane.len());
+        for step in lane {
+            let done = execute(template, &step).await;
+            let failed = done.is_err();
+            taken.push((step, done));
+            if failed {
+                break;
             }
-            Err(error) => error,
-        };
-        memory.disturbed_by(step, error)?;
-        return Ok(Performed::InPart);
+        }
+        taken
+    };
+    // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
+    let turn = rollout.cluster.steps.acquire().await.ok();
+    let taken: Vec<_> = stream::iter(lanes.into_iter().map(take))
+        .buffered(LANES)
+        .collect()
+        .await;
+    drop(turn);
+    let mut performed = Performed::Wholly;
+    for (step, done) in taken.into_iter().flatten() {
+        match done {
+            Ok(output) => memory.learned.done(&step, output),
+            Err(error) => {
+                memory.disturbed_by(&step, error)?;
+                performed = Performed::InPart;
+            }
+        }
     }
-    memory.learned.undisturbed();
-    Ok(Performed::Wholly)
+    match performed {
+        Performed::Wholly => memory.learned.undisturbed(),
+        Performed::InPart => memory.learned.disturbed(),
+    }
+    Ok(performed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HO-APP-25, HO-APP-30: the steps of one machine stay in order, and wait for no other machine's; those of replicas all
+    /// stay in order.
+    #[test]
+    fn machines_have_lanes_of_their_own() {
+        let create = |place: &str| Step::Create {
+            place: place.parse().expect("a place"),
+            generation: 1,
+            name: format!("web-{place}-g1"),
+            member: None,
+            volumes: Vec::new(),
+        };
+        let counts = |steps: &[Step]| {
+            let lanes = lanes(steps, &Observation::default());
+            lanes.iter().map(Vec::len).collect::<Vec<usize>>()
+        };
+        assert_eq!(counts(&[create("0"), create("1")]), [2]);
+        assert_eq!(counts(&[create("@a"), create("@b"), create("@a")]), [2, 1]);
+    }
 }

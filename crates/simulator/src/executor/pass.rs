@@ -290,7 +290,10 @@ impl Executor {
 
     fn disturbed(&mut self, fleet: &Fleet, step: &Step, error: &'static str) -> Stage {
         match self.learned.disturbed_by(step, error) {
-            Ok(()) => Stage::Sleep(fleet.now.plus(PROBE_INTERVAL)),
+            Ok(()) => {
+                self.learned.disturbed();
+                Stage::Sleep(fleet.now.plus(PROBE_INTERVAL))
+            }
             Err(TooOften) => Stage::Ended(End::Stopped(format!("{step}: {error}"))),
         }
     }

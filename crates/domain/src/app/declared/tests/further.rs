@@ -123,18 +123,15 @@ fn curated_types_want_what_is_theirs() {
     led.replicas = known("per-node");
     assert_eq!(refused(&led), [""; 0]);
     let mut collector = of_type("alloy", "per-node");
-    let destination = |url: &str| {
-        let destination = DeclaredDestination {
-            loki_url: known(url),
-            username: known("me"),
-            ..DeclaredDestination::default()
-        };
-        let destinations = BTreeMap::from([("cloud".to_owned(), Given::Known(destination))]);
-        Given::Known(DeclaredAlloy {
-            destinations: Given::Known(destinations),
-        })
+    let destination = DeclaredDestination {
+        loki_url: known("ftp://x"),
+        username: known("me"),
+        ..DeclaredDestination::default()
     };
-    collector.alloy = destination("ftp://x");
+    let destinations = BTreeMap::from([("cloud".to_owned(), Given::Known(destination))]);
+    collector.alloy = Given::Known(DeclaredAlloy {
+        destinations: Given::Known(destinations),
+    });
     let expected = [
         ".alloy.destinations[cloud].loki_url",
         ".alloy.destinations[cloud]",

@@ -7,6 +7,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use domain::app::render::{Surroundings, render};
 use domain::app::{AppSpec, Kind, key};
 use domain::place::Place;
 use domain::rollout::step::Step;
@@ -34,8 +35,8 @@ pub(crate) struct Template<'a> {
     pub(crate) cluster: &'a Cluster,
     /// From what.
     pub(crate) spec: &'a AppSpec,
-    /// Whether no profile brings a root disk.
-    pub(crate) needs_root_disk: bool,
+    /// With what beside.
+    pub(crate) around: &'a Surroundings,
 }
 
 /// Performs one step.
@@ -114,40 +115,21 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Re
 impl Template<'_> {
     /// The Incus instance of one generation.
     fn post(&self, place: &Place, generation: u64, name: &str) -> InstancePost {
-        let workload = &self.spec.workload;
         let digest = self.spec.image.digest.clone().unwrap_or_default();
         let mut post = InstancePost::new(name, Source::Fingerprint(digest));
-        post.description = format!(
-            "Generation {generation} of app {}, kept by homelab.",
-            self.spec.name
-        );
-        post.r#type = match workload.kind {
+        post.r#type = match self.spec.workload.kind {
             Kind::Container => "container",
             Kind::Vm => "virtual-machine",
         }
         .to_owned();
-        post.config = workload.config.clone();
-        let variable =
-            |(name, value): (&String, &String)| (format!("environment.{name}"), value.clone());
-        post.config
-            .extend(workload.environment.iter().map(variable));
-        post.config
-            .extend(self.spec.workload_keys(place, generation));
-        post.devices = workload.devices.clone();
-        if self.needs_root_disk {
-            post.devices
-                .insert("root".to_owned(), root_disk(&self.cluster.storage_pool));
-        }
-        post.profiles = workload.profiles.clone();
+        let rendered = render(self.spec, place, generation, self.around);
+        post.description = rendered.description;
+        post.config = rendered.config;
+        post.devices = rendered.devices;
+        post.profiles = rendered.profiles;
         post.start = true;
         post
     }
-}
-
-fn root_disk(pool: &str) -> BTreeMap<String, String> {
-    [("type", "disk"), ("path", "/"), ("pool", pool)]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into()
 }
 
 /// The end of an output, from the start of a line where possible.

@@ -6,6 +6,7 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::app::render::Surroundings;
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::step::Step;
@@ -61,7 +62,7 @@ struct Learned {
 /// Runs passes until the app is as declared.
 pub(super) async fn run(
     rollout: &mut Rollout<'_>,
-    needs_root_disk: bool,
+    around: &Surroundings,
 ) -> Result<Observation, Error> {
     let give_up_at = until(rollout.limit);
     let mut wake = Wake::listen(rollout.cluster).await;
@@ -72,7 +73,7 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut learned.recorded).await?;
-        let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
+        let next = match perform(rollout, around, &decision, &mut learned).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -272,14 +273,14 @@ async fn record(
 
 async fn perform(
     rollout: &Rollout<'_>,
-    needs_root_disk: bool,
+    around: &Surroundings,
     decision: &Decision,
     learned: &mut Learned,
 ) -> Result<Performed, Error> {
     let template = Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
-        needs_root_disk,
+        around,
     };
     // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
     let _turn = rollout.cluster.steps.acquire().await.ok();

@@ -11,6 +11,7 @@ use domain::app::declared::NotASpec;
 use domain::entry::{self, Applied as Marks, Entry, Executor, Kind, RevisionName};
 use domain::observation::Observation;
 use domain::rollout::phase::{self, Phase};
+use domain::secret::Secrets;
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::rollout::{self, Converged, Rollout};
@@ -229,6 +230,7 @@ impl Published {
             spec: &self.spec,
             architecture: self.architecture.clone(),
             revision: self.entry.revision,
+            secrets: Secrets::default(),
             work: self.before.work.clone(),
             work_revision: self.before.work_revision,
             limit: limit.unwrap_or(DEFAULT_TIMEOUT),

@@ -11,6 +11,7 @@ use domain::app::render::{Surroundings, render};
 use domain::app::{AppSpec, Kind, key};
 use domain::place::Place;
 use domain::rollout::step::Step;
+use domain::secret::hide;
 use incus::instance::{self, Action, InstancePost, Source};
 
 use crate::clock;
@@ -88,6 +89,8 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
                 false => instance::console_log(project, name),
             };
             let output = client.send(request).await?;
+            // Hidden before it is cut: nobody recognises half a secret.
+            let output = hide(&output, &template.around.secrets);
             return Ok(Done::Output(end_of(&output)));
         }
         Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,

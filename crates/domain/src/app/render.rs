@@ -17,6 +17,9 @@ pub const EVACUATE: &str = "cluster.evacuate";
 /// What lets a virtual machine move while it runs.
 pub const STATEFUL: &str = "migration.stateful";
 
+/// The secrets that a collector finds as files: the certificate and the key by which it reads its machine's metrics.
+pub const METRICS_FILES: [&str; 2] = ["metrics_crt", "metrics_key"];
+
 /// What a workload is made of beside its declaration.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {

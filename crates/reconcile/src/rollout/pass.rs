@@ -71,6 +71,7 @@ pub(super) async fn run(
         let now = clock::now();
         let observation = observe(rollout, &mut learned, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
+        let decision = decision.without(&around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut learned.recorded).await?;
         let next = match perform(rollout, around, &decision, &mut learned).await? {
@@ -127,7 +128,8 @@ async fn observe(
         .map(|workload| workload.name.clone())
         .collect();
     let ask = |name: String| async move {
-        let probe = health::probe(rollout.cluster, &name, &rollout.spec.health.check).await;
+        let check = &rollout.spec.health.check;
+        let probe = health::probe(rollout.cluster, &name, check, &rollout.secrets).await;
         Some((name, probe?))
     };
     let asked = stream::iter(on_trial.into_iter().map(ask)).buffer_unordered(QUESTIONS);

@@ -21,6 +21,8 @@ mod packaging;
 mod preseed;
 mod refusals;
 mod rollout;
+
+mod secrets;
 mod seeds;
 mod toy;
 mod tunnel;
@@ -46,6 +48,7 @@ pub fn all() -> Vec<Scenario> {
         refusals::SCENARIOS,
         app::SCENARIOS,
         rollout::SCENARIOS,
+        secrets::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,

@@ -160,6 +160,10 @@ fn hint(name: &str, error: &Error) -> Option<String> {
              `incus cluster remove --force NAME`, and apply again."
                 .to_owned()
         }
+        Error::LostSecrets { .. } => {
+            "Somebody has deleted them there. Apply the app itself with the next version of its secrets, which stores them anew."
+                .to_owned()
+        }
         Error::Unmade(_) => "Nothing was changed. Apply again.".to_owned(),
         Error::OutOfReach { .. } => {
             "Everything else of the app was removed. Bring the members back and run `tofu destroy` again, or remove \

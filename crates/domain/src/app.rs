@@ -4,6 +4,7 @@
 //! it, `rollout` compares workloads with it. A workload is an Incus instance that runs one generation of an app.
 
 pub mod declared;
+pub mod render;
 
 mod health;
 mod kind;

@@ -36,6 +36,8 @@ pub enum Kind {
     Member,
     /// What the executor of an app has decided.
     Work,
+    /// The secrets of an app.
+    Secret,
 }
 
 /// What an entry can hold: a document, and the kind of profile that it is in.
@@ -51,7 +53,7 @@ impl Document for AppSpec {
 /// The name of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RevisionName {
-    /// App, member or work.
+    /// App, member, work or secret.
     pub kind: Kind,
     /// Of which app or member.
     pub name: String,
@@ -67,6 +69,7 @@ impl RevisionName {
             "app" => Kind::App,
             "member" => Kind::Member,
             "work" => Kind::Work,
+            "secret" => Kind::Secret,
             _ => return None,
         };
         let name = parts.next()?.to_owned();
@@ -84,7 +87,7 @@ impl RevisionName {
     /// Whose it is, as a part of a sentence.
     pub fn subject(&self) -> String {
         match self.kind {
-            Kind::App | Kind::Work => format!("app {}", self.name),
+            Kind::App | Kind::Work | Kind::Secret => format!("app {}", self.name),
             Kind::Member => format!("member {}", self.name),
         }
     }
@@ -96,6 +99,7 @@ impl fmt::Display for RevisionName {
             Kind::App => "app",
             Kind::Member => "member",
             Kind::Work => "work",
+            Kind::Secret => "secret",
         };
         write!(formatter, "{kind}.{}.r{}", self.name, self.revision)
     }

@@ -33,5 +33,6 @@ pub mod observation;
 pub mod place;
 pub mod placement;
 pub mod rollout;
+pub mod secret;
 pub mod work;
 pub mod workload;

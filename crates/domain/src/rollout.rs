@@ -26,6 +26,7 @@ use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Status, Workload};
 use crate::placement::NoMember;
+use crate::secret::{Secrets, hide};
 use crate::work::{FailureRecord, Work};
 
 use pass::Pass;
@@ -45,6 +46,25 @@ pub struct Decision {
     pub steps: Vec<Step>,
     /// And then.
     pub next: Next,
+}
+
+impl Decision {
+    /// The same, with no secret in what it tells of a failure that is not on record `before`: what a program prints is in
+    /// nobody's hand.
+    #[must_use]
+    pub fn without(mut self, secrets: &Secrets, before: &Work) -> Self {
+        if self.work.failure == before.failure {
+            return self;
+        }
+        let Some(record) = &mut self.work.failure else {
+            return self;
+        };
+        record.error = hide(&record.error, secrets);
+        if let Next::Failed(failure) = &mut self.next {
+            failure.record.clone_from(record);
+        }
+        self
+    }
 }
 
 /// What follows the steps of a decision.

@@ -180,6 +180,12 @@ pub enum Error {
         /// Each as "name on member".
         workloads: Vec<String>,
     },
+    /// The secrets of an app are not in the fleet store.
+    #[error("the secrets of app {app} are not in the fleet store")]
+    LostSecrets {
+        /// The app.
+        app: String,
+    },
     /// A workload could not be made.
     #[error("a workload could not be made")]
     Unmade(#[source] Unmade),

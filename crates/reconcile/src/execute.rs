@@ -7,9 +7,11 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use domain::app::render::{Surroundings, render};
 use domain::app::{AppSpec, Kind, Volume, VolumeClass, key};
 use domain::place::Place;
 use domain::rollout::step::{Attached, Step};
+use domain::secret::hide;
 use incus::Request;
 use incus::instance::{self, Action, InstancePost, Source};
 use incus::storage::volume;
@@ -17,9 +19,6 @@ use incus::storage::volume;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
-
-/// What becomes of an instance when its member is evacuated.
-const EVACUATE: &str = "cluster.evacuate";
 
 /// How much of an output is kept: its end tells most.
 const LONGEST_OUTPUT: usize = 2000;
@@ -30,8 +29,8 @@ pub(crate) struct Template<'a> {
     pub(crate) cluster: &'a Cluster,
     /// From what.
     pub(crate) spec: &'a AppSpec,
-    /// Whether no profile brings a root disk.
-    pub(crate) needs_root_disk: bool,
+    /// With what beside.
+    pub(crate) around: &'a Surroundings,
 }
 
 /// Performs one step; returns what it brought to light and the next observation does not show.
@@ -110,6 +109,8 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Opti
                 false => instance::console_log(project, name),
             };
             let output = client.send(request).await?;
+            // Hidden before it is cut: nobody recognises half a secret.
+            let output = hide(&output, &template.around.secrets);
             return Ok(Some(end_of(&output)));
         }
         Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,
@@ -208,63 +209,21 @@ impl Template<'_> {
         name: &str,
         volumes: &[Attached],
     ) -> InstancePost {
-        let workload = &self.spec.workload;
         let digest = self.spec.image.digest.clone().unwrap_or_default();
         let mut post = InstancePost::new(name, Source::Fingerprint(digest));
-        post.description = format!(
-            "Generation {generation} of app {}, kept by homelab.",
-            self.spec.name
-        );
-        post.r#type = match workload.kind {
+        post.r#type = match self.spec.workload.kind {
             Kind::Container => "container",
             Kind::Vm => "virtual-machine",
         }
         .to_owned();
-        post.config = workload.config.clone();
-        let variable =
-            |(name, value): (&String, &String)| (format!("environment.{name}"), value.clone());
-        post.config
-            .extend(workload.environment.iter().map(variable));
-        post.config
-            .extend(self.spec.workload_keys(place, generation));
-        // What belongs to a machine stays with it: an evacuation stops it, and a restore starts it again.
-        if place.machine().is_some() {
-            post.config
-                .entry(EVACUATE.to_owned())
-                .or_insert_with(|| "stop".to_owned());
-        }
-        post.devices = workload.devices.clone();
-        if self.needs_root_disk {
-            post.devices
-                .insert("root".to_owned(), root_disk(&self.cluster.storage_pool));
-        }
-        for attached in volumes {
-            let path = self.spec.volumes.get(&attached.volume).map(|one| &one.path);
-            let path = path.map(String::as_str).unwrap_or_default();
-            let device = volume_device(&attached.pool, &attached.source, path);
-            post.devices.insert(attached.volume.clone(), device);
-        }
-        post.profiles = workload.profiles.clone();
+        let rendered = render(self.spec, place, generation, volumes, self.around);
+        post.description = rendered.description;
+        post.config = rendered.config;
+        post.devices = rendered.devices;
+        post.profiles = rendered.profiles;
         post.start = true;
         post
     }
-}
-
-fn volume_device(pool: &str, source: &str, path: &str) -> BTreeMap<String, String> {
-    [
-        ("type", "disk"),
-        ("pool", pool),
-        ("source", source),
-        ("path", path),
-    ]
-    .map(|(key, value)| (key.to_owned(), value.to_owned()))
-    .into()
-}
-
-fn root_disk(pool: &str) -> BTreeMap<String, String> {
-    [("type", "disk"), ("path", "/"), ("pool", pool)]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into()
 }
 
 /// The end of an output, from the start of a line where possible.

@@ -11,10 +11,12 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use domain::app::render::Surroundings;
 use domain::app::{AppSpec, ImageReference};
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::phase;
+use domain::secret::Secrets;
 use domain::work::Work;
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +37,8 @@ pub struct Rollout<'a> {
     pub architecture: Option<String>,
     /// The revision that wants it.
     pub revision: u64,
+    /// The values of the secrets that it declares.
+    pub secrets: Secrets,
     /// The record so far.
     pub work: Work,
     /// The number of that record.
@@ -71,13 +75,22 @@ impl Rollout<'_> {
     /// In each case the next apply goes on from what is there.
     pub async fn converge(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
-        let needs_root_disk = needs_root_disk(self.cluster, self.spec).await?;
-        let observation = pass::run(&mut self, needs_root_disk).await?;
+        let around = self.surroundings().await?;
+        let observation = pass::run(&mut self, &around).await?;
         let addresses = addresses(self.cluster, &observation).await;
         Ok(Converged {
             observation,
             addresses,
             work: self.work,
+        })
+    }
+
+    /// What its workloads are made of beside the declaration.
+    async fn surroundings(&self) -> Result<Surroundings, Error> {
+        let brings_none = needs_root_disk(self.cluster, self.spec).await?;
+        Ok(Surroundings {
+            root_pool: brings_none.then(|| self.cluster.storage_pool.clone()),
+            secrets: self.secrets.clone(),
         })
     }
 

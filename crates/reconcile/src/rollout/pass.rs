@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use domain::app::render::Surroundings;
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::learned::{Learned, TooOften, Unmade};
@@ -54,7 +55,7 @@ struct Memory {
 /// Runs passes until the app is as declared.
 pub(super) async fn run(
     rollout: &mut Rollout<'_>,
-    needs_root_disk: bool,
+    around: &Surroundings,
 ) -> Result<Observation, Error> {
     let give_up_at = until(rollout.limit);
     let mut wake = Wake::listen(rollout.cluster).await;
@@ -63,10 +64,11 @@ pub(super) async fn run(
         let now = clock::now();
         let observation = observe(rollout, &mut memory, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
+        let decision = decision.without(&around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut memory.recorded).await?;
         let lanes = lanes(&decision.steps, &observation);
-        let next = match perform(rollout, needs_root_disk, lanes, &mut memory).await? {
+        let next = match perform(rollout, around, lanes, &mut memory).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -130,7 +132,8 @@ async fn observe(
         .map(|workload| workload.name.clone())
         .collect();
     let ask = |name: String| async move {
-        let probe = health::probe(rollout.cluster, &name, &rollout.spec.health.check).await;
+        let check = &rollout.spec.health.check;
+        let probe = health::probe(rollout.cluster, &name, check, &rollout.secrets).await;
         Some((name, probe?))
     };
     let asked = stream::iter(on_trial.into_iter().map(ask)).buffer_unordered(QUESTIONS);
@@ -241,14 +244,14 @@ fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
 /// Takes the steps of each lane in turn. One that fails ends its lane, and no other.
 async fn perform(
     rollout: &Rollout<'_>,
-    needs_root_disk: bool,
+    around: &Surroundings,
     lanes: Vec<Vec<Step>>,
     memory: &mut Memory,
 ) -> Result<Performed, Error> {
     let template = &Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
-        needs_root_disk,
+        around,
     };
     let take = |lane: Vec<Step>| async move {
         let mut taken = Vec::with_capacity(lane.len());

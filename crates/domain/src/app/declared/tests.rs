@@ -229,6 +229,7 @@ fn what_is_not_known_yet_is_left_alone() {
         secrets: Given::Unknown,
         secrets_version: Given::Unknown,
         node_secrets: Given::Unknown,
+        of_many_lines: BTreeSet::new(),
         node_secrets_version: Given::Unknown,
         params: Given::Unknown,
         alloy: Given::Unknown,

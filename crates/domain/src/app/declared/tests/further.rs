@@ -154,3 +154,53 @@ fn what_cannot_be_is_refused() {
     hasty.wait = Given::Known(false);
     assert_eq!(refused(&hasty), [".wait"]);
 }
+
+/// Design 7: what belongs to its machine stays there, whatever a user writes; and one key has one attribute.
+#[test]
+fn a_key_that_the_provider_sets_is_reserved() {
+    let of = |replicas: &str, key: &str| Declared {
+        replicas: known(replicas),
+        ..config(key)
+    };
+    let reserved = |key: &str| [format!(".workload.config[{key}]")];
+    assert_eq!(
+        refused(&of("per-node", "cluster.evacuate")),
+        reserved("cluster.evacuate")
+    );
+    assert_eq!(refused(&of("2", "cluster.evacuate")), [""; 0]);
+    let mut moving = config("migration.stateful");
+    assert_eq!(refused(&moving), [""; 0]);
+    if let Given::Known(workload) = &mut moving.workload {
+        workload.kind = known("vm");
+    }
+    moving.live_migration = Given::Known(true);
+    assert_eq!(refused(&moving), reserved("migration.stateful"));
+}
+
+/// Incus refuses variables of more than one line; what a collector gets as a file may have them.
+#[test]
+fn a_secret_is_one_line() {
+    let with = |r#type: &str, machine: Option<&str>, name: &str| {
+        let long = (machine.map(str::to_owned), name.to_owned());
+        let declared = Declared {
+            r#type: known(r#type),
+            of_many_lines: BTreeSet::from([long]),
+            ..sound()
+        };
+        let issues = refused(&declared);
+        issues.into_iter().find(|path| path.contains("secrets_wo"))
+    };
+    for (r#type, machine, name, expected) in [
+        ("generic-stateless", None, "KEY", Some(".secrets_wo[KEY]")),
+        (
+            "generic-stateless",
+            Some("a"),
+            "metrics_key",
+            Some(".node_secrets_wo[a][metrics_key]"),
+        ),
+        ("alloy", Some("a"), "metrics_key", None),
+        ("alloy", None, "KEY", Some(".secrets_wo[KEY]")),
+    ] {
+        assert_eq!(with(r#type, machine, name).as_deref(), expected, "{name}");
+    }
+}

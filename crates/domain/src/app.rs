@@ -4,6 +4,7 @@
 //! it, `rollout` compares workloads with it. A workload is an Incus instance that runs one generation of an app.
 
 pub mod declared;
+pub mod image;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
+
+pub use image::{Image, ImageReference, ImageServer, Protocol, Track};
 
 /// Prefix of every key of ours on Incus objects.
 pub const KEY_PREFIX: &str = "user.homelab-ops.";
@@ -79,37 +82,6 @@ impl AppType {
     pub fn update_strategy(self) -> &'static str {
         match self {
             AppType::GenericStateless => "blue-green",
-        }
-    }
-}
-
-/// An image of the cluster's own store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// The alias or the fingerprint (or the start of one), as the user wrote it.
-    #[serde(flatten)]
-    pub reference: ImageReference,
-    /// The full fingerprint that the reference stood for when this declaration was published; `None` before
-    /// that. An alias that moves later changes nothing until the user declares another image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
-}
-
-/// How the user names an image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ImageReference {
-    /// By a name that can move.
-    Alias(String),
-    /// By content; the start of the fingerprint is enough if it is unique.
-    Fingerprint(String),
-}
-
-impl ImageReference {
-    /// As the user wrote it: what the `.image` key holds (HO-APP-12).
-    pub fn written(&self) -> &str {
-        match self {
-            ImageReference::Alias(text) | ImageReference::Fingerprint(text) => text,
         }
     }
 }
@@ -191,7 +163,8 @@ pub enum Check {
 impl AppSpec {
     /// A hash of everything that must cause a new generation: not the name, not `replicas`.
     pub fn hash(&self) -> String {
-        let cause = (&self.r#type, &self.image, &self.workload, &self.health);
+        let image = self.image.to_start_from();
+        let cause = (&self.r#type, &image, &self.workload, &self.health);
         // Only maps with text keys, numbers and texts: this serialisation cannot fail, and BTreeMap keeps its
         // order, so the same declaration gives the same hash on every machine.
         let text = serde_json::to_string(&cause).unwrap_or_default();
@@ -205,8 +178,14 @@ impl AppSpec {
 
     /// The digest that this declaration has for the image of `other`, if both name it alike.
     pub fn digest_for(&self, other: &AppSpec) -> Option<String> {
-        let same = self.image.reference == other.image.reference;
+        let same = self.names_same_image(other);
         self.image.digest.clone().filter(|_| same)
+    }
+
+    /// Whether both name an image alike. A server may have one of that name for each kind of workload.
+    pub fn names_same_image(&self, other: &AppSpec) -> bool {
+        let same_kind = self.image.server.is_none() || self.workload.kind == other.workload.kind;
+        same_kind && self.image.names_same(&other.image)
     }
 
     /// The declaration alone, as it is before its image is looked up.

@@ -78,8 +78,8 @@ pub fn spec(image: &str, replicas: u32) -> AppSpec {
         r#type: AppType::GenericStateless,
         replicas,
         image: Image {
-            reference: ImageReference::Alias(image.to_owned()),
             digest: Some(digest(image)),
+            ..Image::own(ImageReference::Alias(image.to_owned()))
         },
         workload: Template::default(),
         health: Health {

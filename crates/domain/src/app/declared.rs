@@ -165,6 +165,7 @@ impl Declared {
         let replicas = read_replicas(&self.replicas, &mut issues);
         let image = image::read(&self.image, &mut issues);
         let workload = workload::read(&self.workload, &mut issues);
+        image::check_kind(image.as_ref(), workload.as_ref(), &mut issues);
         let health = health::read(&self.health, &mut issues);
         let spec = || {
             Some(AppSpec {

@@ -25,10 +25,7 @@ fn spec(words: &str) -> AppSpec {
         name: "web".to_owned(),
         r#type: AppType::GenericStateless,
         replicas: replicas.parse().expect("a count"),
-        image: Image {
-            reference: ImageReference::Alias(image.to_owned()),
-            digest: None,
-        },
+        image: Image::own(ImageReference::Alias(image.to_owned())),
         workload: Template::default(),
         health: Health {
             check: Check::Running {},

@@ -137,6 +137,32 @@ fn hint(name: &str, error: &Error) -> Option<String> {
             "Expected an image of that alias or fingerprint. `incus image list` shows what is there; \
              `incus image copy` brings one, with `--alias {written}` where it is to have that name. Nothing was changed."
         ),
+        Error::ImageServer { cause, .. } if cause.is_not_found() => {
+            "Expected a public image of that name. Check `image`: the server, the spelling, and that the image is there for \
+             the kind and the architecture of the workloads. Nothing was changed."
+                .to_owned()
+        }
+        Error::ImageServer { .. } => {
+            "The server of the image was asked from where the provider runs. Check `image.server` and the way there, and \
+             apply again. Nothing was changed."
+                .to_owned()
+        }
+        Error::NoOci { .. } => {
+            "OCI images need Incus 6.3 or newer, with `skopeo` and `umoci` on its members. Upgrade Incus, or use an image of \
+             another protocol. Nothing was changed."
+                .to_owned()
+        }
+        Error::Pull { .. } => {
+            "The members pull images themselves. Check that they reach the server of the image, and apply again. What serves \
+             was left alone."
+                .to_owned()
+        }
+        Error::SameLayers { fingerprint, .. } => format!(
+            "Incus knows OCI images by their layers alone, so that it cannot keep both. The one that is there was brought by \
+             somebody else and is left alone. Delete it (`incus image delete {}`; what runs does not need it), or declare it \
+             by its fingerprint. What serves was left alone.",
+            fingerprint.get(..12).unwrap_or(fingerprint)
+        ),
         Error::Conflict { conflict, .. } => match &conflict.owner {
             Some(owner) => format!(
                 "The instance belongs to app {owner:?}. It was left alone. Rename one of the two apps."

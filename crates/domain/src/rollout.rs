@@ -32,6 +32,16 @@ use pass::recorded;
 use slot::Slot;
 use step::Step;
 
+/// Whether every workload that is declared was made from this very declaration: then none is left to be made.
+pub fn has_every_workload(spec: &AppSpec, observation: &Observation) -> bool {
+    let hash = spec.hash();
+    let made = |ordinal: u32| {
+        let mut workloads = observation.workloads.iter();
+        workloads.any(|workload| workload.ordinal == ordinal && workload.spec == hash)
+    };
+    (0..spec.replicas).all(made)
+}
+
 /// How often a workload on trial is asked whether it is healthy.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -14,6 +14,7 @@ use incus::instance::{self, Action, InstancePost, Source};
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::rollout::Means;
 
 /// How much of an output is kept: its end tells most.
 const LONGEST_OUTPUT: usize = 2000;
@@ -33,8 +34,8 @@ pub(crate) struct Template<'a> {
     pub(crate) cluster: &'a Cluster,
     /// From what.
     pub(crate) spec: &'a AppSpec,
-    /// Whether no profile brings a root disk.
-    pub(crate) needs_root_disk: bool,
+    /// And with what else.
+    pub(crate) means: &'a Means,
 }
 
 /// Performs one step.
@@ -114,8 +115,8 @@ impl Template<'_> {
     /// The Incus instance of one generation.
     fn post(&self, ordinal: u32, generation: u64, name: &str) -> InstancePost {
         let workload = &self.spec.workload;
-        let digest = self.spec.image.digest.clone().unwrap_or_default();
-        let mut post = InstancePost::new(name, Source::Fingerprint(digest));
+        let fingerprint = self.means.fingerprint.clone();
+        let mut post = InstancePost::new(name, Source::Fingerprint(fingerprint));
         post.description = format!(
             "Generation {generation} of app {}, kept by homelab.",
             self.spec.name
@@ -133,7 +134,7 @@ impl Template<'_> {
         post.config
             .extend(self.spec.workload_keys(ordinal, generation));
         post.devices = workload.devices.clone();
-        if self.needs_root_disk {
+        if self.means.needs_root_disk {
             post.devices
                 .insert("root".to_owned(), root_disk(&self.cluster.storage_pool));
         }

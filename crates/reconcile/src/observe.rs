@@ -37,7 +37,7 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
     Ok(instances.into_iter().map(seen).collect())
 }
 
-async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
+pub(crate) async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
     if !cluster.server().await?.environment.server_clustered {
         return Ok(Vec::new());
     }

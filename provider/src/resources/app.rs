@@ -319,7 +319,7 @@ async fn failed_image(cluster: &Cluster, record: Option<&AppRecord>) -> Option<S
     if entry::looked_up(Some(published), &record.work, published).is_some() {
         return None;
     }
-    let resolved = image::resolve(cluster, &published.image.reference).await;
+    let resolved = image::resolve(cluster, published).await;
     resolved.ok().map(|resolved| resolved.digest)
 }
 

@@ -12,7 +12,7 @@ use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
 
-use super::{DISTURBANCES, Rollout, until};
+use super::{DISTURBANCES, Means, Rollout};
 use crate::clock;
 use crate::error::Error;
 use crate::execute::{Done, Template, execute};
@@ -61,9 +61,9 @@ struct Learned {
 /// Runs passes until the app is as declared.
 pub(super) async fn run(
     rollout: &mut Rollout<'_>,
-    needs_root_disk: bool,
+    means: &Means,
+    give_up_at: Moment,
 ) -> Result<Observation, Error> {
-    let give_up_at = until(rollout.limit);
     let mut wake = Wake::listen(rollout.cluster).await;
     let mut learned = Learned::default();
     loop {
@@ -72,7 +72,7 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut learned.recorded).await?;
-        let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
+        let next = match perform(rollout, means, &decision, &mut learned).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -273,14 +273,14 @@ async fn record(
 
 async fn perform(
     rollout: &Rollout<'_>,
-    needs_root_disk: bool,
+    means: &Means,
     decision: &Decision,
     learned: &mut Learned,
 ) -> Result<Performed, Error> {
     let template = Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
-        needs_root_disk,
+        means,
     };
     // The semaphore is never closed, so this cannot fail; if it did, steps would only run unbounded.
     let _turn = rollout.cluster.steps.acquire().await.ok();

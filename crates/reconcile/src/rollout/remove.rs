@@ -17,6 +17,7 @@ use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::execute::delete;
+use crate::image;
 use crate::observe;
 use crate::store;
 use crate::wake::Wake;
@@ -49,7 +50,12 @@ pub async fn remove(
         let now = clock::now();
         let (next, workloads) = match removal::decide(&observation, &work) {
             Removal::Delete { work, workloads } => (work, workloads),
-            Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
+            Removal::Done => {
+                store::clear(cluster, Kind::App, app, tombstone).await?;
+                // What stays is swept by whoever comes next.
+                let _ = image::sweep(cluster).await;
+                return Ok(());
+            }
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
                     app: app.to_owned(),

@@ -77,8 +77,9 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         plan.set_unknown("image_digest");
         return;
     };
-    let new_image =
-        prior.as_ref().map(|prior| &prior.image.reference) != Some(&spec.image.reference);
+    let new_image = !prior
+        .as_ref()
+        .is_some_and(|prior| prior.names_same_image(&spec));
     let same = prior.is_some_and(|prior| prior.declares_same(&spec));
     let spec = pinned(spec, plan.prior, new_image, private.as_ref());
     if same

@@ -71,7 +71,7 @@ impl Private {
 
     /// What the image of `declared` stands for, if it is the one that failed last.
     pub(super) fn failed_digest(&self, declared: &AppSpec) -> Option<String> {
-        let same = self.spec.as_ref()?.image.reference == declared.image.reference;
+        let same = self.spec.as_ref()?.names_same_image(declared);
         self.failed_image.clone().filter(|_| same)
     }
 

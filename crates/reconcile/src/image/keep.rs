@@ -1,0 +1,319 @@
+//! The cluster has the image of a declaration, or pulls it.
+//!
+//! Before: `rollout.rs`, before its first pass, so that nothing is stopped for an image that cannot be had. After:
+//! workloads are created from the fingerprint under which the cluster keeps it. One pull at a time and through one
+//! member: Incus fails some of several at once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::app::{Image, ImageServer, Kind, Protocol};
+use domain::moment::Moment;
+use incus::Outcome;
+use incus::image::{self, Remote, kernel_name};
+use tokio_util::sync::CancellationToken;
+
+use super::mark::{self, Mark};
+use super::{check_oci, exact_name, no_image};
+use crate::clock;
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+/// How often a pull is begun before it counts as failed: once more after an image of the same layers was in the way, and
+/// once more after somebody else was faster.
+const ATTEMPTS: usize = 3;
+
+/// How long to wait until an image that is in the way is not needed any more.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Where rollouts are, as messages say it.
+const PHASE: &str = "pulling its image";
+
+/// Pulls of one process: one at a time, and what the rollouts use that are going on.
+#[derive(Default)]
+pub(crate) struct Pulls {
+    /// Taken by whoever pulls or deletes images.
+    pub(super) turn: tokio::sync::Mutex<()>,
+    /// How many rollouts use an image, by its fingerprint.
+    in_use: Mutex<BTreeMap<String, usize>>,
+}
+
+impl Pulls {
+    /// Whether a rollout makes workloads from this image.
+    pub(super) fn uses(&self, fingerprint: &str) -> bool {
+        self.in_use().contains_key(fingerprint)
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(self: &Arc<Self>, kept: Kept) -> InUse {
+        let mut in_use = self.in_use();
+        *in_use.entry(kept.fingerprint.clone()).or_default() += 1;
+        InUse {
+            fingerprint: kept.fingerprint,
+            architecture: kept.architecture,
+            pulls: Some(Arc::clone(self)),
+        }
+    }
+}
+
+/// An image that the cluster has, for as long as a rollout needs it: meanwhile nobody here replaces or deletes it.
+pub(crate) struct InUse {
+    /// Under which workloads are created from it.
+    pub(crate) fingerprint: String,
+    /// Incus's name for the architecture that it is made for, if it is there.
+    pub(crate) architecture: Option<String>,
+    pulls: Option<Arc<Pulls>>,
+}
+
+impl InUse {
+    /// Nobody needs to hold what is not pulled by us.
+    pub(crate) fn unguarded(fingerprint: String, architecture: Option<String>) -> Self {
+        Self {
+            fingerprint,
+            architecture,
+            pulls: None,
+        }
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let Some(pulls) = &self.pulls else { return };
+        let mut in_use = pulls.in_use();
+        if let Some(rollouts) = in_use.get_mut(&self.fingerprint) {
+            *rollouts -= 1;
+            if *rollouts == 0 {
+                in_use.remove(&self.fingerprint);
+            }
+        }
+    }
+}
+
+/// An image as the cluster has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Its fingerprint there.
+    pub(crate) fingerprint: String,
+    /// Incus's name for the architecture that it is made for.
+    pub(crate) architecture: Option<String>,
+}
+
+/// For which app an image is pulled, and until when.
+pub(crate) struct Pulling<'a> {
+    pub(crate) app: &'a str,
+    /// Containers or virtual machines.
+    pub(crate) kind: Kind,
+    pub(crate) give_up_at: Moment,
+    /// The whole time that the user gave, for messages.
+    pub(crate) limit: Duration,
+    pub(crate) stop: &'a CancellationToken,
+}
+
+/// Looks for what a declaration stands for among the cluster's images; `None` if it is not there.
+pub(crate) async fn kept(cluster: &Cluster, image: &Image) -> Result<Option<Kept>, Error> {
+    let digest = image.digest.as_deref().unwrap_or_default();
+    let found = find(cluster, image, digest).await?;
+    Ok(found.as_ref().map(as_kept))
+}
+
+fn as_kept(image: &image::Image) -> Kept {
+    Kept {
+        fingerprint: image.fingerprint.clone(),
+        architecture: Some(kernel_name(&image.architecture).to_owned()),
+    }
+}
+
+async fn find(
+    cluster: &Cluster,
+    image: &Image,
+    digest: &str,
+) -> Result<Option<image::Image>, Error> {
+    if is_oci(image) {
+        let images = cluster.client.send(image::list(&cluster.project)).await?;
+        let is_it = |image: &image::Image| mark::oci_digest(image) == Some(digest);
+        return Ok(images.into_iter().find(is_it));
+    }
+    let found = cluster
+        .client
+        .send(image::get(&cluster.project, digest))
+        .await;
+    match found {
+        Ok(image) => Ok(Some(image)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_oci(image: &Image) -> bool {
+    image.server.as_ref().map(|server| server.protocol) == Some(Protocol::Oci)
+}
+
+/// Makes sure that the cluster has what a declaration stands for.
+///
+/// # Expected flow
+/// It is there; or a server of the cluster pulls it, and it is marked as ours.
+///
+/// # Guarantees
+/// What comes back is exactly what the digest names. Images that nobody here has pulled are not deleted, unless Incus has
+/// kept them for itself alone.
+///
+/// # Errors
+/// If it is not there and cannot be pulled. Nothing is lost then, and the next apply tries again.
+pub(crate) async fn ensure(
+    cluster: &Cluster,
+    image: &Image,
+    pulling: &Pulling<'_>,
+) -> Result<InUse, Error> {
+    let digest = image.digest.clone().unwrap_or_default();
+    let Some(server) = &image.server else {
+        // Whether it still is there shows when a workload is made from it.
+        return Ok(InUse::unguarded(digest, None));
+    };
+    let mut attempts = 0;
+    loop {
+        let _turn = pulling.or_end(cluster.pulls.turn.lock()).await?;
+        if let Some(found) = find(cluster, image, &digest).await? {
+            adopt(cluster, image, &found).await?;
+            return Ok(cluster.pulls.take(as_kept(&found)));
+        }
+        if attempts == ATTEMPTS {
+            return Err(not_to_be_had(cluster, image));
+        }
+        let Some(there) = pull(cluster, image, server, pulling).await? else {
+            attempts += 1;
+            continue;
+        };
+        // Another rollout of this process makes workloads from the one that is in the way: it comes first.
+        if cluster.pulls.uses(&there.fingerprint) {
+            drop(_turn);
+            pulling.or_end(tokio::time::sleep(PAUSE)).await?;
+            continue;
+        }
+        attempts += 1;
+        make_way(cluster, image, &there).await?;
+    }
+}
+
+impl Pulling<'_> {
+    /// Waits, but not for longer than the user wants.
+    async fn or_end<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Error> {
+        tokio::select! {
+            biased;
+            done = waiting => Ok(done),
+            () = self.ended() => Err(self.end()),
+        }
+    }
+
+    async fn ended(&self) {
+        let left = self.give_up_at.since(clock::now());
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = tokio::time::sleep(left) => {}
+        }
+    }
+
+    fn end(&self) -> Error {
+        let app = self.app.to_owned();
+        match self.stop.is_cancelled() {
+            true => Error::Stopped { app, phase: PHASE },
+            false => Error::TimedOut {
+                app,
+                phase: PHASE,
+                limit: self.limit,
+            },
+        }
+    }
+}
+
+/// Has one server of the cluster pull an image. `None`: the next look finds it. Otherwise what is there in its place.
+async fn pull(
+    cluster: &Cluster,
+    image: &Image,
+    server: &ImageServer,
+    pulling: &Pulling<'_>,
+) -> Result<Option<image::Image>, Error> {
+    if server.protocol == Protocol::Oci {
+        check_oci(cluster).await?;
+    }
+    let digest = image.digest.as_deref().unwrap_or_default();
+    let name = exact_name(image, digest);
+    let remote = Remote {
+        server: &server.url,
+        protocol: server.protocol.word(),
+        name: &name,
+        r#type: match pulling.kind {
+            Kind::Container => "container",
+            Kind::Vm => "virtual-machine",
+        },
+    };
+    // Only content that is known by its fingerprint is marked at once: an OCI image may turn out to be another one.
+    let properties = match is_oci(image) {
+        true => BTreeMap::new(),
+        false => Mark::of(image)
+            .map(|mark| mark.properties())
+            .unwrap_or_default(),
+    };
+    let request = image::pull(&cluster.project, &remote, &properties);
+    // Whoever has had enough leaves it going on: the next apply finds what came of it.
+    let operation = match cluster.client.finish_until(request, pulling.ended()).await {
+        Ok(Outcome::Finished(operation)) => operation,
+        Ok(Outcome::Running(_)) => return Err(pulling.end()),
+        // Somebody else was faster, or is at it.
+        Err(error) if error.is_conflict() => return Ok(None),
+        Err(cause) => {
+            return Err(Error::Pull {
+                written: image.reference.written().to_owned(),
+                server: server.url.clone(),
+                cause: Box::new(cause),
+            });
+        }
+    };
+    let fingerprint = operation.metadata.get("fingerprint");
+    let Some(fingerprint) = fingerprint.and_then(|value| value.as_str()) else {
+        return Ok(None);
+    };
+    let there = cluster
+        .client
+        .send(image::get(&cluster.project, fingerprint))
+        .await?;
+    let is_it = !is_oci(image) || mark::oci_digest(&there) == Some(digest);
+    Ok((!is_it).then_some(there))
+}
+
+/// Marks an image as ours that only an interrupted pull of ours can have left: nobody has named it, and Incus does not
+/// keep it for itself.
+async fn adopt(cluster: &Cluster, image: &Image, found: &image::Image) -> Result<(), Error> {
+    let ours = is_oci(image) && !found.cached && found.aliases.is_empty();
+    if !ours || Mark::on(found).is_some() {
+        return Ok(());
+    }
+    let properties = Mark::of(image).map(|mark| mark.properties());
+    let properties = properties.unwrap_or_default();
+    let request = image::patch_properties(&cluster.project, &found.fingerprint, &properties);
+    Ok(cluster.client.send(request).await?)
+}
+
+/// Deletes an image with the same layers, which Incus takes for the one that is wanted. What runs does not need it.
+async fn make_way(cluster: &Cluster, image: &Image, there: &image::Image) -> Result<(), Error> {
+    if Mark::on(there).is_none() && mark::is_wanted(there) {
+        let aliases = there.aliases.iter().map(|alias| alias.name.clone());
+        return Err(Error::SameLayers {
+            written: image.reference.written().to_owned(),
+            fingerprint: there.fingerprint.clone(),
+            aliases: aliases.collect(),
+        });
+    }
+    let request = image::delete(&cluster.project, &there.fingerprint);
+    match cluster.client.finish(request).await {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn not_to_be_had(cluster: &Cluster, image: &Image) -> Error {
+    no_image(cluster, image.reference.written())
+}

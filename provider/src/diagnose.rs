@@ -8,10 +8,13 @@ mod member;
 
 use std::error::Error as _;
 
+use domain::app::AppSpec;
 use domain::entry::Refusal;
 use domain::issue::{Issue, Step};
 use reconcile::error::Error;
 use tfplugin::{Diagnostic, Diagnostics, Path};
+
+use crate::names;
 
 pub(crate) use connection::{identity, notice, remote, two_clusters};
 pub(crate) use member::{
@@ -69,6 +72,20 @@ pub(crate) fn nowhere(name: &str) -> Diagnostic {
          was known about the app's cluster is lost. Expected `server_fingerprints` in the provider block, so that only the \
          right cluster is asked. If the app is really gone, remove it from the state: `tofu state rm`.",
     )
+}
+
+/// The name of an image that is followed could not be looked up: one warning for a server, one for an image that is gone.
+pub(crate) fn not_followed(spec: &AppSpec, error: &Error) -> Diagnostic {
+    let server = names::server(spec);
+    let written = spec.image.reference.written();
+    let summary = match names::is_missing(error) {
+        true => format!("Image {written} is not at {server} any more"),
+        false => format!("The images of {server} could not be looked up"),
+    };
+    Diagnostic::warning(summary).detail(format!(
+        "{} Apps that follow a name there are planned with the images that they have.",
+        seen(error)
+    ))
 }
 
 /// What went wrong while looking at the cluster as a whole.

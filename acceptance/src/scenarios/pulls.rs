@@ -24,6 +24,16 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: pinned,
     },
     Scenario {
+        name: "a_followed_tag_is_shown_by_the_plan_and_rolled_out_by_its_apply",
+        proves: "A tag that moved shows in the plan as the digest that the apply rolls out, also where only the configuration \
+                 of the image differs. Images that nobody uses any more are gone. While the registry is down the plan warns \
+                 and is empty, and another change is applied.",
+        group: "images",
+        needs: &[Need::Incus7, Need::Registry],
+        seconds: 50,
+        run: follow,
+    },
+    Scenario {
         name: "the_older_incus_is_told_to_be_too_old_for_oci_images",
         proves: "An app with an OCI image on Incus 6.0 is refused before anything is changed, and the error says which Incus \
                  it needs.",
@@ -146,6 +156,43 @@ fn pinned(context: &Context) -> Result<()> {
     site.expect_digest(&first)?;
     site.workspace.expect_empty_plan()?;
 
+    site.workspace.destroy()?.succeeded()?;
+    ensure!(site.pulled()?.is_empty(), "{:?}", site.pulled()?);
+    site.down()
+}
+
+fn follow(context: &Context) -> Result<()> {
+    let mut site = Site::up(context, "pulls-follow", Incus::V7)?;
+    let follow = r#", track = "follow""#;
+    site.push("v1", "app v1")?;
+    site.declare(1, follow)?;
+    site.workspace.apply()?.succeeded()?;
+    let mut before = site.expect(1, "v1")?;
+    site.workspace.expect_empty_plan()?;
+    // The last one differs from the one before in its configuration alone: its layers are the same.
+    for (version, line) in [("v2", "app v2"), ("v2", "app v2 again")] {
+        let pushed = site.push(version, line)?;
+        site.workspace.expect_changes()?;
+        let planned = site.workspace.planned_change(APP)?;
+        ensure!(planned["after"]["image_digest"] == pushed, "{planned}");
+        site.workspace.apply()?.succeeded()?;
+        let after = site.expect(1, version)?;
+        ensure!(after[0].generation > before[0].generation, "{after:#?}");
+        site.expect_digest(&pushed)?;
+        ensure!(site.pulled()? == by_digest(&pushed), "{:?}", site.pulled()?);
+        site.workspace.expect_empty_plan()?;
+        before = after;
+    }
+
+    site.registry.stop()?;
+    let plan = site.workspace.plan()?;
+    plan.says("could not be looked up")?;
+    site.workspace.expect_empty_plan()?;
+    site.declare(2, follow)?;
+    site.workspace.apply()?.succeeded()?;
+    let both = site.expect(2, "v2")?;
+    ensure!(both.contains(&before[0]), "{before:#?} {both:#?}");
+    site.workspace.expect_empty_plan()?;
     site.workspace.destroy()?.succeeded()?;
     ensure!(site.pulled()?.is_empty(), "{:?}", site.pulled()?);
     site.down()

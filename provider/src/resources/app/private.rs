@@ -30,6 +30,9 @@ pub(super) struct Private {
     /// (docs/decisions/0007), and its plan must know the workloads that have it already.
     #[serde(default)]
     pub(super) failed_image: Option<String>,
+    /// What the declared image stood for then, if its name is followed and was answered for.
+    #[serde(default)]
+    pub(super) followed: Option<String>,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -65,6 +68,7 @@ impl Private {
             work: record.work.clone(),
             at,
             failed_image: None,
+            followed: None,
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }

@@ -14,6 +14,7 @@
 mod cluster;
 mod enter;
 mod exchange;
+mod files;
 pub mod guard;
 mod image;
 mod member;
@@ -37,7 +38,8 @@ use crate::observer::Observer;
 use crate::process::Missing;
 
 pub use exchange::Exchange;
-pub use image::{BROKEN, VERSION_1, VERSION_2};
+pub use files::Files;
+pub use image::{Archive, BROKEN, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;

@@ -8,7 +8,7 @@ mod member;
 
 use std::error::Error as _;
 
-use domain::app::AppSpec;
+use domain::app::{AppSpec, Protocol};
 use domain::entry::Refusal;
 use domain::issue::{Issue, Step};
 use reconcile::error::Error;
@@ -167,6 +167,11 @@ fn hint(name: &str, error: &Error) -> Option<String> {
         Error::NoOci { .. } => {
             "OCI images need Incus 6.3 or newer, with `skopeo` and `umoci` on its members. Upgrade Incus, or use an image of \
              another protocol. Nothing was changed."
+                .to_owned()
+        }
+        Error::Pull { protocol: Protocol::Simplestreams, .. } => {
+            "The members pull images themselves. Check that they reach the server of the image. Incus keeps the lists of such \
+             a server for an hour: if the image is newer than that, apply again later. What serves was left alone."
                 .to_owned()
         }
         Error::Pull { .. } => {

@@ -5,6 +5,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use domain::app::Protocol;
 use domain::entry::Refusal;
 use domain::placement::NoMember;
 use domain::rollout::{Conflict, Failure};
@@ -153,6 +154,8 @@ pub enum Error {
         written: String,
         /// From where.
         server: String,
+        /// How that was spoken to.
+        protocol: Protocol,
         /// What Incus says.
         #[source]
         cause: Box<incus::Error>,

@@ -173,29 +173,50 @@ pub(crate) async fn ensure(
         // Whether it still is there shows when a workload is made from it.
         return Ok(InUse::unguarded(digest, None));
     };
-    let mut attempts = 0;
     loop {
-        let _turn = pulling.or_end(cluster.pulls.turn.lock()).await?;
-        if let Some(found) = find(cluster, image, &digest).await? {
+        let turn = pulling.or_end(cluster.pulls.turn.lock()).await?;
+        if let Some(image) = ensure_alone(cluster, image, server, pulling).await? {
+            return Ok(image);
+        }
+        drop(turn);
+        pulling.or_end(tokio::time::sleep(PAUSE)).await?;
+    }
+}
+
+/// The same while nobody else in this process pulls or deletes images. `None`: another rollout makes workloads from the
+/// one that is in the way, and comes first.
+async fn ensure_alone(
+    cluster: &Cluster,
+    image: &Image,
+    server: &ImageServer,
+    pulling: &Pulling<'_>,
+) -> Result<Option<InUse>, Error> {
+    let digest = image.digest.as_deref().unwrap_or_default();
+    let mut failed = None;
+    for attempt in 0..=ATTEMPTS {
+        if let Some(found) = find(cluster, image, digest).await? {
             adopt(cluster, image, &found).await?;
-            return Ok(cluster.pulls.take(as_kept(&found)));
+            return Ok(Some(cluster.pulls.take(as_kept(&found))));
         }
-        if attempts == ATTEMPTS {
-            return Err(not_to_be_had(cluster, image));
+        if attempt == ATTEMPTS {
+            break;
         }
-        let Some(there) = pull(cluster, image, server, pulling).await? else {
-            attempts += 1;
-            continue;
+        let there = match pull(cluster, image, server, pulling).await {
+            Ok(there) => there,
+            Err(Error::Pull { cause, .. }) if cause.is_conflict() => {
+                let there = in_the_way(cluster, &cause).await?;
+                failed = Some(pull_error(image, server, *cause));
+                there
+            }
+            Err(error) => return Err(error),
         };
-        // Another rollout of this process makes workloads from the one that is in the way: it comes first.
+        let Some(there) = there else { continue };
         if cluster.pulls.uses(&there.fingerprint) {
-            drop(_turn);
-            pulling.or_end(tokio::time::sleep(PAUSE)).await?;
-            continue;
+            return Ok(None);
         }
-        attempts += 1;
         make_way(cluster, image, &there).await?;
     }
+    Err(failed.unwrap_or_else(|| no_image(cluster, image.reference.written())))
 }
 
 impl Pulling<'_> {
@@ -262,15 +283,7 @@ async fn pull(
     let operation = match cluster.client.finish_until(request, pulling.ended()).await {
         Ok(Outcome::Finished(operation)) => operation,
         Ok(Outcome::Running(_)) => return Err(pulling.end()),
-        // Somebody else was faster, or is at it.
-        Err(error) if error.is_conflict() => return Ok(None),
-        Err(cause) => {
-            return Err(Error::Pull {
-                written: image.reference.written().to_owned(),
-                server: server.url.clone(),
-                cause: Box::new(cause),
-            });
-        }
+        Err(cause) => return Err(pull_error(image, server, cause)),
     };
     let fingerprint = operation.metadata.get("fingerprint");
     let Some(fingerprint) = fingerprint.and_then(|value| value.as_str()) else {
@@ -284,15 +297,38 @@ async fn pull(
     Ok((!is_it).then_some(there))
 }
 
+fn pull_error(image: &Image, server: &ImageServer, cause: incus::Error) -> Error {
+    Error::Pull {
+        written: image.reference.written().to_owned(),
+        server: server.url.clone(),
+        protocol: server.protocol,
+        cause: Box::new(cause),
+    }
+}
+
+/// The image that a pull has met, if it failed for that: Incus gives what it pulls the names of an image of the same
+/// layers, which are taken. Otherwise somebody else was faster, and the next look finds it.
+async fn in_the_way(
+    cluster: &Cluster,
+    cause: &incus::Error,
+) -> Result<Option<image::Image>, Error> {
+    let told = cause.to_string();
+    let images = cluster.client.send(image::list(&cluster.project)).await?;
+    let is_met = |image: &image::Image| {
+        let mut names = image.aliases.iter().map(|alias| alias.name.as_str());
+        mark::is_oci(image) && names.any(|name| told.ends_with(name))
+    };
+    Ok(images.into_iter().find(is_met))
+}
+
 /// Marks an image as ours that only an interrupted pull of ours can have left: nobody has named it, and Incus does not
 /// keep it for itself.
 async fn adopt(cluster: &Cluster, image: &Image, found: &image::Image) -> Result<(), Error> {
     let ours = is_oci(image) && !found.cached && found.aliases.is_empty();
-    if !ours || Mark::on(found).is_some() {
+    let Some(mark) = Mark::of(image).filter(|_| ours && Mark::on(found).is_none()) else {
         return Ok(());
-    }
-    let properties = Mark::of(image).map(|mark| mark.properties());
-    let properties = properties.unwrap_or_default();
+    };
+    let properties = mark.properties();
     let request = image::patch_properties(&cluster.project, &found.fingerprint, &properties);
     Ok(cluster.client.send(request).await?)
 }
@@ -312,8 +348,4 @@ async fn make_way(cluster: &Cluster, image: &Image, there: &image::Image) -> Res
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
     }
-}
-
-fn not_to_be_had(cluster: &Cluster, image: &Image) -> Error {
-    no_image(cluster, image.reference.written())
 }

@@ -20,7 +20,7 @@ pub(super) struct Mark {
     server: ImageServer,
     name: String,
     /// As in the declaration.
-    pub(super) digest: String,
+    digest: String,
 }
 
 impl Mark {
@@ -38,6 +38,12 @@ impl Mark {
         serde_json::from_str(image.properties.get(PROPERTY)?).ok()
     }
 
+    /// What an image of ours is, by the digest in declarations; `None` if it is somebody else's.
+    pub(super) fn digest_on(image: &incus::image::Image) -> Option<String> {
+        let marked = Self::on(image)?.digest;
+        Some(oci_digest(image).map_or(marked, str::to_owned))
+    }
+
     /// As properties of an image.
     pub(super) fn properties(&self) -> BTreeMap<String, String> {
         // Only texts: this serialisation cannot fail.
@@ -53,6 +59,11 @@ impl Mark {
 pub(super) fn oci_digest(image: &incus::image::Image) -> Option<&str> {
     let (_, digest) = image.properties.get(PULLED_AS)?.split_once('@')?;
     Some(digest)
+}
+
+/// Whether Incus has made an image from one of a registry.
+pub(super) fn is_oci(image: &incus::image::Image) -> bool {
+    image.properties.get("type").map(String::as_str) == Some("oci")
 }
 
 /// Whether somebody wants to have an image, rather than Incus having kept it for itself.
@@ -90,6 +101,7 @@ mod tests {
             properties,
             ..incus::image::Image::default()
         };
+        assert_eq!(Mark::digest_on(&image).as_deref(), Some("sha256:ab"));
         assert_eq!(Mark::on(&image), Some(mark));
         let own = Image {
             server: None,

@@ -24,9 +24,9 @@ pub(crate) async fn sweep(cluster: &Cluster) -> Result<(), Error> {
     // In this order: whoever publishes an app does so before its image is pulled, so that an image of this list has its
     // app in that snapshot.
     let images = cluster.client.send(image::list(&cluster.project)).await?;
-    let ours: Vec<(String, Mark)> = images
+    let ours: Vec<(String, String)> = images
         .iter()
-        .filter_map(|image| Some((image.fingerprint.clone(), Mark::on(image)?)))
+        .filter_map(|image| Some((image.fingerprint.clone(), Mark::digest_on(image)?)))
         .filter(|(fingerprint, _)| !cluster.pulls.uses(fingerprint))
         .collect();
     if ours.is_empty() {
@@ -64,16 +64,16 @@ fn declared(fleet: &Fleet) -> Option<BTreeSet<&str>> {
     Some(digests?.into_iter().flatten().collect())
 }
 
-/// Those of `ours` that are neither declared nor what an instance was made from. What a member that does not answer runs
+/// Those of `ours`, fingerprints and digests, that are neither declared nor what an instance was made from. What a member that does not answer runs
 /// is not known, and then nothing is unused: `running` would be none.
 fn unused<'a>(
-    ours: &'a [(String, Mark)],
+    ours: &'a [(String, String)],
     declared: &BTreeSet<&str>,
     running: &BTreeSet<&str>,
 ) -> Vec<&'a str> {
     ours.iter()
-        .filter(|(fingerprint, mark)| {
-            !declared.contains(mark.digest.as_str()) && !running.contains(fingerprint.as_str())
+        .filter(|(fingerprint, digest)| {
+            !declared.contains(digest.as_str()) && !running.contains(fingerprint.as_str())
         })
         .map(|(fingerprint, _)| fingerprint.as_str())
         .collect()
@@ -81,22 +81,12 @@ fn unused<'a>(
 
 #[cfg(test)]
 mod tests {
-    use domain::app::{Image, ImageReference, ImageServer, Protocol};
-
     use super::*;
 
     #[test]
     fn only_what_nobody_declares_or_runs_goes() {
-        let mark = |digest: &str| {
-            Mark::of(&Image {
-                server: ImageServer::parse(Protocol::Oci, "http://h").ok(),
-                digest: Some(digest.to_owned()),
-                ..Image::own(ImageReference::Alias("app".to_owned()))
-            })
-            .expect("an image of a server")
-        };
         let ours = [("f1", "d1"), ("f2", "d2"), ("f3", "d3")]
-            .map(|(fingerprint, digest)| (fingerprint.to_owned(), mark(digest)));
+            .map(|(fingerprint, digest)| (fingerprint.to_owned(), digest.to_owned()));
         let gone = |declared: &[&'static str], running: &[&'static str]| {
             let (declared, running) = (declared.iter().copied(), running.iter().copied());
             unused(&ours, &declared.collect(), &running.collect()).join(" ")

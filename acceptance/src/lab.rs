@@ -11,6 +11,7 @@
 //! Nothing is ever put into the machine's own network namespace, and nothing outside the lab's own folder, namespaces
 //! and processes is touched. What scenarios do with a lab is not here.
 
+mod bridge;
 mod cluster;
 mod enter;
 mod exchange;
@@ -37,6 +38,7 @@ use anyhow::{Context, Result, ensure};
 use crate::observer::Observer;
 use crate::process::Missing;
 
+pub use bridge::Bridge;
 pub use exchange::Exchange;
 pub use files::Files;
 pub use image::{Archive, BROKEN, VERSION_1, VERSION_2};

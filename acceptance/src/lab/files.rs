@@ -1,21 +1,19 @@
 //! A web server of a few files beside a lab's member: what a server of images is, for who only reads from it.
 //!
-//! The files are in memory, and ends with the scenario. It listens in the member's network, where the member and commands
+//! The files are in memory, and end with the scenario. It listens in the member's network, where the member and commands
 //! that are typed there reach it.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::Member;
+use super::{Member, bridge};
 use crate::http::Head;
-use crate::process;
 
 /// Who asks for nothing by then is not served.
 const LONGEST_QUESTION: Duration = Duration::from_secs(10);
@@ -33,10 +31,7 @@ pub struct Files {
 impl Files {
     /// Listens beside a member, on a port that was free.
     pub fn beside(member: &Member) -> Result<Files> {
-        let network = Path::new("/run/netns").join(member.namespace());
-        let host = member.address().to_owned();
-        let listener = process::inside(&network, || Ok(TcpListener::bind((&*host, 0))?))
-            .context("listening beside a member")?;
+        let listener = bridge::listen(member)?;
         let address = listener.local_addr()?.to_string();
         let served = Served::default();
         let shared = Arc::clone(&served);

@@ -2,8 +2,10 @@
 //!
 //! `pulls/site.rs` is where each begins. What Incus alone makes of OCI images is in `images.rs`.
 
+mod killed;
 mod layers;
 mod lists;
+mod public;
 mod registry;
 mod site;
 
@@ -68,5 +70,24 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 25,
         run: lists::newest,
+    },
+    Scenario {
+        name: "an_app_runs_a_public_image_of_another_incus_server",
+        proves: "An app runs what a name stands for on another Incus server, or a fingerprint there; followed, a plan shows that \
+                 the name was given to another image. A name that nobody has is told and nothing is changed, and the app \
+                 can be destroyed without that server.",
+        group: "images",
+        needs: &[],
+        seconds: 30,
+        run: public::incus,
+    },
+    Scenario {
+        name: "a_pull_survives_a_kill_at_each_of_its_requests",
+        proves: "Killed around the pull of an image, its marking or its deletion, the next apply or destroy finishes, and no \
+                 image is left that nobody uses.",
+        group: "images",
+        needs: OCI,
+        seconds: 60,
+        run: killed::pull,
     },
 ];

@@ -3,7 +3,8 @@
 //! ```text
 //! image.rs ──┬─> image/keep.rs   the cluster has it, or pulls it: once, before anything is changed
 //!            ├─> image/mark.rs   which of the cluster's images we have pulled, and as what
-//!            └─> image/sweep.rs  those that nobody uses any more go
+//!            ├─> image/sweep.rs  those that nobody uses any more go
+//!            └─> image/turns.rs  and nobody here deletes what another one is about to use
 //! ```
 //!
 //! Before: an app is about to be published. After: its declaration carries the digest, so that a name that moves later
@@ -12,6 +13,7 @@
 mod keep;
 mod mark;
 mod sweep;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -25,8 +27,9 @@ use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::observe;
 
-pub(crate) use keep::{InUse, Pulling, Pulls, ensure, kept};
+pub(crate) use keep::{Pulling, architecture_of, ensure};
 pub(crate) use sweep::sweep;
+pub(crate) use turns::{InUse, Pulls};
 
 /// The feature of Incus that OCI images need.
 const OCI_EXTENSION: &str = "instance_oci";

@@ -95,7 +95,7 @@ impl Rollout<'_> {
         let observation = pass::run(&mut self, &means, give_up_at).await?;
         drop(image);
         // What stays is swept by whoever comes next.
-        let _ = image::sweep(self.cluster).await;
+        let _ = image::sweep(self.cluster, None).await;
         let addresses = addresses(self.cluster, &observation).await;
         Ok(Converged {
             observation,
@@ -123,7 +123,7 @@ impl Rollout<'_> {
         let app = &self.spec.name;
         let seen = observation::of_app(app, &world.seen, &world.members, &self.work);
         match rollout::has_every_workload(self.spec, &seen) {
-            true => Ok(InUse::unguarded(String::new(), None)),
+            true => Ok(InUse::unguarded(String::new())),
             false => Err(error),
         }
     }
@@ -153,8 +153,8 @@ pub async fn pin(
         return Ok((pinned, resolved.architecture));
     };
     pinned.image.digest = Some(digest);
-    let kept = image::kept(cluster, &pinned.image).await?;
-    Ok((pinned, kept.and_then(|kept| kept.architecture)))
+    let architecture = image::architecture_of(cluster, &pinned.image).await?;
+    Ok((pinned, architecture))
 }
 
 /// Whether neither the workload nor one of its profiles brings a root disk.

@@ -5,7 +5,6 @@
 //! member: Incus fails some of several at once.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::app::{Image, ImageServer, Kind, Protocol};
@@ -15,6 +14,7 @@ use incus::image::{self, Remote, kernel_name};
 use tokio_util::sync::CancellationToken;
 
 use super::mark::{self, Mark};
+use super::turns::InUse;
 use super::{check_oci, exact_name, no_image};
 use crate::clock;
 use crate::cluster::Cluster;
@@ -30,78 +30,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Where rollouts are, as messages say it.
 const PHASE: &str = "pulling its image";
 
-/// Pulls of one process: one at a time, and what the rollouts use that are going on.
-#[derive(Default)]
-pub(crate) struct Pulls {
-    /// Taken by whoever pulls or deletes images.
-    pub(super) turn: tokio::sync::Mutex<()>,
-    /// How many rollouts use an image, by its fingerprint.
-    in_use: Mutex<BTreeMap<String, usize>>,
-}
-
-impl Pulls {
-    /// Whether a rollout makes workloads from this image.
-    pub(super) fn uses(&self, fingerprint: &str) -> bool {
-        self.in_use().contains_key(fingerprint)
-    }
-
-    fn in_use(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
-        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take(self: &Arc<Self>, kept: Kept) -> InUse {
-        let mut in_use = self.in_use();
-        *in_use.entry(kept.fingerprint.clone()).or_default() += 1;
-        InUse {
-            fingerprint: kept.fingerprint,
-            architecture: kept.architecture,
-            pulls: Some(Arc::clone(self)),
-        }
-    }
-}
-
-/// An image that the cluster has, for as long as a rollout needs it: meanwhile nobody here replaces or deletes it.
-pub(crate) struct InUse {
-    /// Under which workloads are created from it.
-    pub(crate) fingerprint: String,
-    /// Incus's name for the architecture that it is made for, if it is there.
-    pub(crate) architecture: Option<String>,
-    pulls: Option<Arc<Pulls>>,
-}
-
-impl InUse {
-    /// Nobody needs to hold what is not pulled by us.
-    pub(crate) fn unguarded(fingerprint: String, architecture: Option<String>) -> Self {
-        Self {
-            fingerprint,
-            architecture,
-            pulls: None,
-        }
-    }
-}
-
-impl Drop for InUse {
-    fn drop(&mut self) {
-        let Some(pulls) = &self.pulls else { return };
-        let mut in_use = pulls.in_use();
-        if let Some(rollouts) = in_use.get_mut(&self.fingerprint) {
-            *rollouts -= 1;
-            if *rollouts == 0 {
-                in_use.remove(&self.fingerprint);
-            }
-        }
-    }
-}
-
-/// An image as the cluster has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// Its fingerprint there.
-    pub(crate) fingerprint: String,
-    /// Incus's name for the architecture that it is made for.
-    pub(crate) architecture: Option<String>,
-}
-
 /// For which app an image is pulled, and until when.
 pub(crate) struct Pulling<'a> {
     pub(crate) app: &'a str,
@@ -113,18 +41,15 @@ pub(crate) struct Pulling<'a> {
     pub(crate) stop: &'a CancellationToken,
 }
 
-/// Looks for what a declaration stands for among the cluster's images; `None` if it is not there.
-pub(crate) async fn kept(cluster: &Cluster, image: &Image) -> Result<Option<Kept>, Error> {
+/// The kernel's name of the architecture that the image of a declaration is made for; `None` if the cluster does not
+/// have it.
+pub(crate) async fn architecture_of(
+    cluster: &Cluster,
+    image: &Image,
+) -> Result<Option<String>, Error> {
     let digest = image.digest.as_deref().unwrap_or_default();
     let found = find(cluster, image, digest).await?;
-    Ok(found.as_ref().map(as_kept))
-}
-
-fn as_kept(image: &image::Image) -> Kept {
-    Kept {
-        fingerprint: image.fingerprint.clone(),
-        architecture: Some(kernel_name(&image.architecture).to_owned()),
-    }
+    Ok(found.map(|found| kernel_name(&found.architecture).to_owned()))
 }
 
 async fn find(
@@ -168,12 +93,15 @@ pub(crate) async fn ensure(
     image: &Image,
     pulling: &Pulling<'_>,
 ) -> Result<InUse, Error> {
-    let digest = image.digest.clone().unwrap_or_default();
     let Some(server) = &image.server else {
         // Whether it still is there shows when a workload is made from it.
-        return Ok(InUse::unguarded(digest, None));
+        let digest = image.digest.clone().unwrap_or_default();
+        return Ok(InUse::unguarded(digest));
     };
     loop {
+        if let Some(image) = at_hand(cluster, image).await? {
+            return Ok(image);
+        }
         let turn = pulling.or_end(cluster.pulls.turn.lock()).await?;
         if let Some(image) = ensure_alone(cluster, image, server, pulling).await? {
             return Ok(image);
@@ -181,6 +109,24 @@ pub(crate) async fn ensure(
         drop(turn);
         pulling.or_end(tokio::time::sleep(PAUSE)).await?;
     }
+}
+
+/// The image, if the cluster has it: whoever needs none pulled waits for no pull.
+async fn at_hand(cluster: &Cluster, image: &Image) -> Result<Option<InUse>, Error> {
+    let digest = image.digest.as_deref().unwrap_or_default();
+    let Some(found) = find(cluster, image, digest).await? else {
+        return Ok(None);
+    };
+    let Some(held) = cluster.pulls.take(&found) else {
+        return Ok(None);
+    };
+    // It may have been deleted before it was held; from here on it is not.
+    let again = find(cluster, image, digest).await?;
+    if again.as_ref().map(|image| &image.fingerprint) != Some(&found.fingerprint) {
+        return Ok(None);
+    }
+    adopt(cluster, image, &found).await?;
+    Ok(Some(held))
 }
 
 /// The same while nobody else in this process pulls or deletes images. `None`: another rollout makes workloads from the
@@ -196,7 +142,7 @@ async fn ensure_alone(
     for attempt in 0..=ATTEMPTS {
         if let Some(found) = find(cluster, image, digest).await? {
             adopt(cluster, image, &found).await?;
-            return Ok(Some(cluster.pulls.take(as_kept(&found))));
+            return Ok(cluster.pulls.take(&found));
         }
         if attempt == ATTEMPTS {
             break;
@@ -211,10 +157,11 @@ async fn ensure_alone(
             Err(error) => return Err(error),
         };
         let Some(there) = there else { continue };
-        if cluster.pulls.uses(&there.fingerprint) {
+        let Some(going) = cluster.pulls.let_go(&there.fingerprint) else {
             return Ok(None);
-        }
+        };
         make_way(cluster, image, &there).await?;
+        drop(going);
     }
     Err(failed.unwrap_or_else(|| no_image(cluster, image.reference.written())))
 }

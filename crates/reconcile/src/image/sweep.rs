@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use domain::app::key;
 use incus::{image, instance};
 
 use super::mark::Mark;
@@ -15,19 +16,23 @@ use crate::store::{self, Fleet};
 /// The key in which Incus keeps what an instance was made from.
 const MADE_FROM: &str = "volatile.base_image";
 
-/// Deletes the images of ours that no app of the fleet declares and no instance was made from.
+/// Deletes the images of ours that no app of the fleet declares and no instance was made from. The instances of an app
+/// that is on its way out, `leaving`, do not count: they need no image any more.
 ///
 /// # Errors
 /// If Incus does not answer, or does not delete one.
-pub(crate) async fn sweep(cluster: &Cluster) -> Result<(), Error> {
-    let _turn = cluster.pulls.turn.lock().await;
+pub(crate) async fn sweep(cluster: &Cluster, leaving: Option<&str>) -> Result<(), Error> {
+    let _sweeping = cluster.pulls.sweeping.lock().await;
+    // Whoever is pulling sweeps when it has come to its end.
+    let Ok(_turn) = cluster.pulls.turn.try_lock() else {
+        return Ok(());
+    };
     // In this order: whoever publishes an app does so before its image is pulled, so that an image of this list has its
     // app in that snapshot.
     let images = cluster.client.send(image::list(&cluster.project)).await?;
     let ours: Vec<(String, String)> = images
         .iter()
         .filter_map(|image| Some((image.fingerprint.clone(), Mark::digest_on(image)?)))
-        .filter(|(fingerprint, _)| !cluster.pulls.uses(fingerprint))
         .collect();
     if ours.is_empty() {
         return Ok(());
@@ -39,12 +44,21 @@ pub(crate) async fn sweep(cluster: &Cluster) -> Result<(), Error> {
         .await?;
     let made_from = instances.iter().map(|instance| {
         let config = instance.config.as_ref()?;
-        Some(config.get(MADE_FROM).map_or("", String::as_str))
+        let app = config.get(key::APP).map(String::as_str);
+        let base = config.get(MADE_FROM).map_or("", String::as_str);
+        Some(if app.is_some() && app == leaving {
+            ""
+        } else {
+            base
+        })
     });
     let (Some(declared), Some(running)) = (declared(&fleet), made_from.collect()) else {
         return Ok(());
     };
     for fingerprint in unused(&ours, &declared, &running) {
+        let Some(_going) = cluster.pulls.let_go(fingerprint) else {
+            continue;
+        };
         let request = image::delete(&cluster.project, fingerprint);
         match cluster.client.finish(request).await {
             Err(error) if !error.is_not_found() => return Err(error.into()),

@@ -40,6 +40,9 @@ pub async fn remove(
     let give_up_at = until(limit);
     let (mut work_revision, mut work) = work;
     work.revision = tombstone;
+    // As long as there are workloads, a removal that is cut off is taken up again; after that nobody would think of the
+    // images.
+    let _ = image::sweep(cluster, Some(app)).await;
     let mut wake = Wake::listen(cluster).await;
     let mut disturbed = 0;
     // What is on record already may be of a destroy that was cut off: whoever deletes must have won a record.
@@ -53,7 +56,7 @@ pub async fn remove(
             Removal::Done => {
                 store::clear(cluster, Kind::App, app, tombstone).await?;
                 // What stays is swept by whoever comes next.
-                let _ = image::sweep(cluster).await;
+                let _ = image::sweep(cluster, None).await;
                 return Ok(());
             }
             Removal::Unreachable(workloads) => {

@@ -3,8 +3,6 @@
 //! Before: `oci.rs`, `simplestreams.rs` and `public.rs` say what to ask. After: they read the answer. Bounded in every
 //! way: how long it takes, how much is read, how often it is sent elsewhere. The environment's proxies are not asked.
 
-use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,12 +13,10 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
-use tokio_rustls::TlsConnector;
 
 use super::{Error, roots};
 use crate::envelope::Reply;
@@ -161,12 +157,7 @@ async fn open(question: &Question<'_>, uri: &Uri) -> Result<Box<dyn Duplex>, Err
         let Some(configuration) = configuration else {
             return Ok(Box::new(stream) as Box<dyn Duplex>);
         };
-        let name = ServerName::try_from(host.to_owned())
-            .map_err(|error| TransportError::Connect(io::Error::other(error)))?;
-        let stream = TlsConnector::from(Arc::clone(&configuration))
-            .connect(name, stream)
-            .await
-            .map_err(TransportError::Handshake)?;
+        let stream = roots::shake_hands(configuration, host, stream).await?;
         Ok(Box::new(stream) as Box<dyn Duplex>)
     };
     timeout_at(Instant::now() + CONNECT_LIMIT, connecting)

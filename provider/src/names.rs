@@ -1,6 +1,6 @@
-//! Names of images that apps follow: what each stands for now, asked once for all apps of a process.
+//! Names of images: what each stands for now, asked once for all apps of a process.
 //!
-//! Before: a Read of an app with `track = "follow"`. After: its private state, from which plans show that a name has
+//! Before: a Read of an app with `track = "follow"`, or whose last rollout failed. After: its private state, from which plans show that a name has
 //! moved. A server that does not answer is asked once, and told about once: a hundred apps must not wait for it.
 
 use std::collections::{BTreeMap, BTreeSet};

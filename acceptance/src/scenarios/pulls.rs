@@ -35,6 +35,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: registry::follow,
     },
     Scenario {
+        name: "every_member_runs_an_image_that_one_has_pulled",
+        proves: "Two apps of one apply on a cluster of three have one image pulled once, and run it on every member.",
+        group: "images",
+        needs: OCI,
+        seconds: 30,
+        run: registry::cluster,
+    },
+    Scenario {
         name: "the_older_incus_is_told_to_be_too_old_for_oci_images",
         proves: "An app with an OCI image on Incus 6.0 is refused before anything is changed, and the error says which Incus \
                  it needs.",

@@ -26,7 +26,6 @@ use domain::entry;
 use domain::observation::{self, MemberStatus, Observation};
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
-use reconcile::image;
 use reconcile::store::AppRecord;
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
@@ -114,7 +113,9 @@ impl Resource for App {
             Ok(snapshot) => {
                 let ambiguous = cluster.client.is_ambiguous();
                 let looked_up = LookedUp {
-                    failed: failed_image(&cluster, snapshot.fleet.apps.get(&name)).await,
+                    failed: self
+                        .failed_image(&cluster, snapshot.fleet.apps.get(&name))
+                        .await,
                     followed: self.followed(&cluster, &mut read).await,
                 };
                 self.observe(&name, &snapshot, ambiguous, looked_up, &mut read);
@@ -234,6 +235,20 @@ impl App {
         read.private = private.write();
     }
 
+    /// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
+    async fn failed_image(&self, cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
+        let record = record?;
+        let published = record.entry.as_ref()?.spec.as_ref()?;
+        record.work.failure.as_ref()?;
+        if entry::looked_up(Some(published), &record.work, published).is_some() {
+            return None;
+        }
+        match self.session.names.look_up(cluster, published).await {
+            Answer::Digest(digest) => Some(digest),
+            Answer::Failed(_) | Answer::NotAsked => None,
+        }
+    }
+
     /// What the image of the state stands for now, if its name is followed; without an answer it keeps its digest.
     async fn followed(&self, cluster: &Cluster, read: &mut ReadState) -> Option<String> {
         let spec = model::declared(&read.state).spec().ok()?;
@@ -341,18 +356,6 @@ struct LookedUp {
     failed: Option<String>,
     /// What an image stands for whose name is followed.
     followed: Option<String>,
-}
-
-/// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
-async fn failed_image(cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
-    let record = record?;
-    let published = record.entry.as_ref()?.spec.as_ref()?;
-    record.work.failure.as_ref()?;
-    if entry::looked_up(Some(published), &record.work, published).is_some() {
-        return None;
-    }
-    let resolved = image::resolve(cluster, published).await;
-    resolved.ok().map(|resolved| resolved.digest)
 }
 
 fn lost_entry(name: &str, observation: &Observation) -> Diagnostic {

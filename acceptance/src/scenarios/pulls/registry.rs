@@ -1,9 +1,13 @@
 //! Apps from a registry of OCI images: pinned, followed, and on an Incus that is too old.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
 
+use super::super::provider;
 use super::site::{FLEET, Site, app};
 use crate::lab::{Incus, Registry};
+use crate::proxy::Seen;
 use crate::scenario::Context;
 
 const REPOSITORY: &str = "app";
@@ -23,7 +27,8 @@ fn by_digest(digest: &str) -> String {
 pub(super) fn pinned(context: &Context) -> Result<()> {
     let site = Site::up(context, "pulls-pinned", Incus::V7)?;
     let mut registry = site.lab.registry()?;
-    let first = registry.push(REPOSITORY, TAG, "v1", "app v1")?;
+    // As most public images are: one name for several architectures.
+    let first = registry.push_list(REPOSITORY, TAG, "v1", "app v1")?;
     site.declare(&web(&registry, 1, ""))?;
     site.workspace.apply()?.succeeded()?;
     let made = site.expect("web", 1, "v1")?;
@@ -109,6 +114,33 @@ pub(super) fn follow(context: &Context) -> Result<()> {
     site.workspace.apply()?.succeeded()?;
     let both = site.expect("web", 2, "v2")?;
     ensure!(both.contains(&before[0]), "{before:#?} {both:#?}");
+    site.workspace.expect_empty_plan()?;
+    site.workspace.destroy()?.succeeded()?;
+    site.expect_pulled(&[])?;
+    drop(registry);
+    site.lab.down()
+}
+
+pub(super) fn cluster(context: &Context) -> Result<()> {
+    let site = Site::with_members(context, "pulls-cluster", 3, Incus::V7)?;
+    let registry = site.lab.registry()?;
+    registry.push_list(REPOSITORY, TAG, "v1", "app v1")?;
+    let proxy = context.proxy("pulls-cluster", &site.lab)?;
+    let provider = provider(&[proxy.endpoint()], FLEET);
+    let server = registry.server();
+    let image = format!(r#"server = "{server}", protocol = "oci", alias = "app:stable""#);
+    let (one, two) = (app("one", 3, &image), app("two", 3, &image));
+    site.workspace.main(&format!("{provider}{one}{two}"))?;
+    site.workspace.apply()?.succeeded()?;
+    for name in ["one", "two"] {
+        let workloads = site.expect(name, 3, "v1")?;
+        let members: BTreeSet<&str> = workloads.iter().map(|one| one.location.as_str()).collect();
+        ensure!(members.len() == 3, "{workloads:#?}");
+    }
+    let is_pull = |seen: &&Seen| seen.method == "POST" && seen.target.starts_with("/1.0/images");
+    let mutations = proxy.mutations();
+    let pulls: Vec<&Seen> = mutations.iter().filter(is_pull).collect();
+    ensure!(pulls.len() == 1, "{pulls:?}");
     site.workspace.expect_empty_plan()?;
     site.workspace.destroy()?.succeeded()?;
     site.expect_pulled(&[])?;

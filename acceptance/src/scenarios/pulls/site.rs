@@ -29,7 +29,16 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) fn up(context: &Context, name: &str, incus: Incus) -> Result<Site> {
-        let lab = Lab::up_with(name, 1, incus)?;
+        Site::with_members(context, name, 1, incus)
+    }
+
+    pub(super) fn with_members(
+        context: &Context,
+        name: &str,
+        members: usize,
+        incus: Incus,
+    ) -> Result<Site> {
+        let lab = Lab::up_with(name, members, incus)?;
         let observer = lab.observer();
         let mut workspace = context.workspace(name)?;
         workspace.inside(lab.first().namespace());

@@ -19,6 +19,7 @@ mod network;
 mod ownership;
 mod packaging;
 mod preseed;
+mod pulls;
 mod refusals;
 mod rollout;
 
@@ -58,6 +59,7 @@ pub fn all() -> Vec<Scenario> {
         joins::SCENARIOS,
         lab::SCENARIOS,
         images::SCENARIOS,
+        pulls::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
         toy::SCENARIOS,

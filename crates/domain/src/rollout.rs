@@ -25,6 +25,7 @@ use core::time::Duration;
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Status, Workload};
+use crate::place::Place;
 use crate::placement::NoMember;
 use crate::secret::{Secrets, hide};
 use crate::work::{FailureRecord, Work};
@@ -33,6 +34,16 @@ use pass::Pass;
 use pass::recorded;
 use slot::Slot;
 use step::Step;
+
+/// Whether every workload that is declared was made from this very declaration: then none is left to be made.
+pub fn has_every_workload(spec: &AppSpec, observation: &Observation) -> bool {
+    let hash = spec.hash();
+    let made = |place: Place| {
+        let mut workloads = observation.workloads.iter();
+        workloads.any(|workload| workload.place == place && workload.spec == hash)
+    };
+    observation.places(spec.replicas).all(made)
+}
 
 /// How often a workload on trial is asked whether it is healthy.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);

@@ -140,6 +140,8 @@ fn only_client_and_transport_perform_requests() {
         "crates/incus/src/transport.rs",
         // It asks workloads, and no server of Incus.
         "crates/incus/src/service.rs",
+        // It asks servers of images what a name stands for.
+        "crates/incus/src/image_server/fetch.rs",
     ];
     let sources: Vec<Source> = rust(&[
         "crates/domain/src",
@@ -170,7 +172,7 @@ fn only_client_and_transport_perform_requests() {
         "lookup_host",
     ];
     assert_none(
-        "only incus/src/client.rs and transport.rs send anything, and service.rs to workloads:",
+        "only incus/src/client.rs and transport.rs send anything, service.rs to workloads, fetch.rs to servers of images:",
         &lines_with(&sources, &sending),
     );
     let clients: Vec<String> = manifests()

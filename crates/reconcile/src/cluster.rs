@@ -10,6 +10,7 @@ use incus::{Client, Fingerprint, storage};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::Error;
+use crate::image::Pulls;
 
 /// How many apps change workloads at the same time; waiting does not count.
 const APPS_AT_A_TIME: usize = 4;
@@ -50,6 +51,8 @@ pub struct Cluster {
     of_members: Client,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
+    /// Taken by whoever pulls an image.
+    pub(crate) pulls: Arc<Pulls>,
     known: Arc<Mutex<Known>>,
 }
 
@@ -76,6 +79,7 @@ impl Cluster {
             storage_pool: settings.storage_pool,
             shared_pool: settings.shared_pool,
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
+            pulls: Arc::default(),
             known: Arc::default(),
         }
     }

@@ -2,8 +2,10 @@
 //!
 //! After: `provider/src/diagnose.rs` prints message and causes, once.
 
+use core::fmt;
 use core::time::Duration;
 
+use domain::app::Protocol;
 use domain::entry::Refusal;
 use domain::placement::NoMember;
 use domain::rollout::learned::Unmade;
@@ -129,6 +131,49 @@ pub enum Error {
         /// Where it was looked for.
         project: String,
     },
+    /// What an image's name stands for could not be looked up.
+    #[error("looking up image {written:?} at {server}")]
+    ImageServer {
+        /// As the user wrote it.
+        written: String,
+        /// Where it was looked for.
+        server: String,
+        /// Why it was not found.
+        #[source]
+        cause: Box<incus::image_server::Error>,
+    },
+    /// This Incus has no OCI images.
+    #[error("the server runs Incus {version}, which cannot run OCI images")]
+    NoOci {
+        /// Its version.
+        version: String,
+    },
+    /// The cluster could not get an image.
+    #[error("the cluster could not pull image {written:?} from {server}")]
+    Pull {
+        /// As the user wrote it.
+        written: String,
+        /// From where.
+        server: String,
+        /// How that was spoken to.
+        protocol: Protocol,
+        /// What Incus says.
+        #[source]
+        cause: Box<incus::Error>,
+    },
+    /// Incus would take another image of somebody else's for the one that is wanted.
+    #[error(
+        "the cluster has another image with the layers of {written:?}: {fingerprint}{}",
+        Named(aliases)
+    )]
+    SameLayers {
+        /// As the user wrote it.
+        written: String,
+        /// The one that is there.
+        fingerprint: String,
+        /// What that one is called.
+        aliases: Vec<String>,
+    },
     /// A rollout failed; what served before goes on serving.
     #[error("generation {} of app {app} failed", failure.record.generation)]
     RolloutFailed {
@@ -197,6 +242,18 @@ pub enum Error {
         /// Each as "name on member".
         workloads: Vec<String>,
     },
+}
+
+/// The names of an image, where it has some.
+struct Named<'a>(&'a [String]);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            names => write!(formatter, " ({})", names.join(", ")),
+        }
+    }
 }
 
 impl Error {

@@ -29,6 +29,8 @@ pub(crate) struct Template<'a> {
     pub(crate) cluster: &'a Cluster,
     /// From what.
     pub(crate) spec: &'a AppSpec,
+    /// The fingerprint of the cluster's image that they start from.
+    pub(crate) fingerprint: &'a str,
     /// With what beside.
     pub(crate) around: &'a Surroundings,
 }
@@ -209,8 +211,8 @@ impl Template<'_> {
         name: &str,
         volumes: &[Attached],
     ) -> InstancePost {
-        let digest = self.spec.image.digest.clone().unwrap_or_default();
-        let mut post = InstancePost::new(name, Source::Fingerprint(digest));
+        let fingerprint = self.fingerprint.to_owned();
+        let mut post = InstancePost::new(name, Source::Fingerprint(fingerprint));
         post.r#type = match self.spec.workload.kind {
             Kind::Container => "container",
             Kind::Vm => "virtual-machine",

@@ -93,6 +93,11 @@ fn seen_volume(app: &str, pool: &str, volume: volume::Volume) -> Option<VolumeSe
     })
 }
 
+/// The members; none where Incus is not clustered.
+pub(crate) async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
+    Ok(machines(cluster).await?.0)
+}
+
 /// The members, or the name of the only server.
 async fn machines(cluster: &Cluster) -> Result<(Vec<Member>, Option<String>), Error> {
     let server = cluster.server().await?;

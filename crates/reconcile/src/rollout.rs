@@ -11,11 +11,11 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use domain::app::AppSpec;
 use domain::app::render::Surroundings;
-use domain::app::{AppSpec, ImageReference};
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
-use domain::rollout::phase;
+use domain::rollout::{self, phase};
 use domain::secret::Secrets;
 use domain::work::Work;
 use incus::{instance, profile};
@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::image;
+use crate::image::{self, InUse, Pulling};
+use crate::observe;
 
 pub use remove::{Destroy, remove};
 
@@ -47,6 +48,14 @@ pub struct Rollout<'a> {
     pub limit: Duration,
     /// When the user has enough.
     pub stop: CancellationToken,
+}
+
+/// What workloads are made with, beside their declaration.
+pub(crate) struct Means {
+    /// Of the image, as the cluster keeps it.
+    pub(crate) fingerprint: String,
+    /// What else they are made of.
+    pub(crate) around: Surroundings,
 }
 
 /// An app that is as declared.
@@ -75,8 +84,19 @@ impl Rollout<'_> {
     /// In each case the next apply goes on from what is there.
     pub async fn converge(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
-        let around = self.surroundings().await?;
-        let observation = pass::run(&mut self, &around).await?;
+        let give_up_at = until(self.limit);
+        let image = self.image(give_up_at).await?;
+        if image.architecture.is_some() {
+            self.architecture.clone_from(&image.architecture);
+        }
+        let means = Means {
+            fingerprint: image.fingerprint.clone(),
+            around: self.surroundings().await?,
+        };
+        let observation = pass::run(&mut self, &means, give_up_at).await?;
+        drop(image);
+        // What stays is swept by whoever comes next.
+        let _ = image::sweep(self.cluster, None).await;
         let addresses = addresses(self.cluster, &observation).await;
         Ok(Converged {
             observation,
@@ -94,19 +114,42 @@ impl Rollout<'_> {
         })
     }
 
+    /// The image, pulled if the cluster does not have it. One that cannot be had is an error only for workloads that are
+    /// still to be made.
+    async fn image(&self, give_up_at: Instant) -> Result<InUse, Error> {
+        let pulling = Pulling {
+            app: &self.spec.name,
+            kind: self.spec.workload.kind,
+            give_up_at,
+            limit: self.limit,
+            stop: &self.stop,
+        };
+        let error = match image::ensure(self.cluster, &self.spec.image, &pulling).await {
+            Ok(image) => return Ok(image),
+            Err(error @ (Error::Stopped { .. } | Error::TimedOut { .. })) => return Err(error),
+            Err(error) => error,
+        };
+        let world = observe::world(self.cluster).await?;
+        let seen = world.of_app(&self.spec.name, &self.work);
+        match rollout::has_every_workload(self.spec, &seen) {
+            true => Ok(InUse::unguarded(String::new())),
+            false => Err(error),
+        }
+    }
+
     /// The word for where the rollout is.
     fn phase(&self, observation: &Observation, now: Moment) -> &'static str {
         phase::of(self.spec, observation, &self.work, now).word()
     }
 }
 
-/// The declaration with the fingerprint that its image stands for, and the architecture that this is made for.
+/// The declaration with the digest that its image stands for, and the architecture that this is made for.
 ///
-/// A `known` fingerprint is kept, whatever the reference stands for now. If its image is gone from the cluster the
+/// A `known` digest is kept, whatever the reference stands for now. If its image is gone from the cluster the
 /// architecture is not known: what needs no new workload, such as fewer replicas, must not fail for that.
 ///
 /// # Errors
-/// If nothing is known yet and the cluster has no such image.
+/// If nothing is known yet and there is no such image, or its server does not answer.
 pub async fn pin(
     cluster: &Cluster,
     spec: &AppSpec,
@@ -114,17 +157,13 @@ pub async fn pin(
 ) -> Result<(AppSpec, Option<String>), Error> {
     let mut pinned = spec.clone();
     let Some(digest) = known else {
-        let resolved = image::resolve(cluster, &spec.image.reference).await?;
+        let resolved = image::resolve(cluster, spec).await?;
         pinned.image.digest = Some(resolved.digest);
-        return Ok((pinned, Some(resolved.architecture)));
+        return Ok((pinned, resolved.architecture));
     };
-    let reference = ImageReference::Fingerprint(digest.clone());
     pinned.image.digest = Some(digest);
-    match image::resolve(cluster, &reference).await {
-        Ok(resolved) => Ok((pinned, Some(resolved.architecture))),
-        Err(Error::NoImage { .. }) => Ok((pinned, None)),
-        Err(error) => Err(error),
-    }
+    let architecture = image::architecture_of(cluster, &pinned.image).await?;
+    Ok((pinned, architecture))
 }
 
 /// Whether neither the workload nor one of its profiles brings a root disk.

@@ -85,8 +85,8 @@ pub struct Fleet {
 /// The app with one of the images of this fleet.
 pub fn spec(r#type: AppType, image: &str, replicas: u32) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias(image.to_owned()),
         digest: Some(digest(image)),
+        ..Image::own(ImageReference::Alias(image.to_owned()))
     };
     let mut spec = AppSpec::new(APP, r#type, Replicas::Count(replicas), image);
     spec.health.min_healthy_time = Duration::from_secs(2);

@@ -237,6 +237,7 @@ impl Declared {
         let replicas = kind::read_replicas(self, r#type, &mut issues);
         let image = image::read(&self.image, &mut issues);
         let workload = workload::read(self, &mut issues);
+        image::check_kind(image.as_ref(), workload.as_ref(), &mut issues);
         let health = health::read(&self.health, &mut issues);
         let volumes = volume::read(self, r#type, &mut issues);
         let placement = kind::read_placement(self, &mut issues);

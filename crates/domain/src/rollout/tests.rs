@@ -14,7 +14,6 @@ mod trials;
 use super::*;
 use crate::app::{AppType, Image, ImageReference, Volume, VolumeClass};
 use crate::observation::{Member, MemberStatus, Probe, VolumeSeen};
-use crate::place::Place;
 use crate::rollout::step::Attached;
 
 const NOW: Moment = Moment(100_000);
@@ -30,10 +29,7 @@ fn spec(words: &str) -> AppSpec {
         panic!("an image and a count: {words:?}");
     };
     let replicas = replicas.strip_prefix('x').expect("a count");
-    let image = Image {
-        reference: ImageReference::Alias((*image).to_owned()),
-        digest: None,
-    };
+    let image = Image::own(ImageReference::Alias((*image).to_owned()));
     let replicas = replicas.parse().expect("a count");
     let r#type = match rest {
         [] => AppType::GenericStateless,

@@ -7,7 +7,6 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use domain::app::render::Surroundings;
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::learned::{Learned, TooOften, Unmade};
@@ -15,7 +14,7 @@ use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
 
-use super::{Rollout, until, whereabouts};
+use super::{Means, Rollout, whereabouts};
 use crate::clock;
 use crate::error::Error;
 use crate::execute::{Template, execute};
@@ -55,20 +54,20 @@ struct Memory {
 /// Runs passes until the app is as declared.
 pub(super) async fn run(
     rollout: &mut Rollout<'_>,
-    around: &Surroundings,
+    means: &Means,
+    give_up_at: Instant,
 ) -> Result<Observation, Error> {
-    let give_up_at = until(rollout.limit);
     let mut wake = Wake::listen(rollout.cluster).await;
     let mut memory = Memory::default();
     loop {
         let now = clock::now();
         let observation = observe(rollout, &mut memory, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
-        let decision = decision.without(&around.secrets, &rollout.work);
+        let decision = decision.without(&means.around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         record(rollout, &decision, &mut memory.recorded).await?;
         let lanes = lanes(&decision.steps, &observation);
-        let next = match perform(rollout, around, lanes, &mut memory).await? {
+        let next = match perform(rollout, means, lanes, &mut memory).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
@@ -244,14 +243,15 @@ fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
 /// Takes the steps of each lane in turn. One that fails ends its lane, and no other.
 async fn perform(
     rollout: &Rollout<'_>,
-    around: &Surroundings,
+    means: &Means,
     lanes: Vec<Vec<Step>>,
     memory: &mut Memory,
 ) -> Result<Performed, Error> {
     let template = &Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
-        around,
+        fingerprint: &means.fingerprint,
+        around: &means.around,
     };
     let take = |lane: Vec<Step>| async move {
         let mut taken = Vec::with_capacity(lane.len());

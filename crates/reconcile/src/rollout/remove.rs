@@ -18,6 +18,7 @@ use super::{until, whereabouts};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::execute::{delete, delete_volume};
+use crate::image;
 use crate::observe;
 use crate::store;
 use crate::wake::Wake;
@@ -58,6 +59,9 @@ pub async fn remove(
     } = destroy;
     let give_up_at = until(limit);
     work.revision = tombstone;
+    // As long as there are workloads, a removal that is cut off is taken up again; after that nobody would think of the
+    // images.
+    let _ = image::sweep(cluster, Some(app)).await;
     let mut wake = Wake::listen(cluster).await;
     let mut disturbed = 0;
     // What is on record already may be of a destroy that was cut off: whoever deletes must have won a record.
@@ -87,7 +91,12 @@ pub async fn remove(
                 }
                 continue;
             }
-            Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
+            Removal::Done => {
+                store::clear(cluster, Kind::App, app, tombstone).await?;
+                // What stays is swept by whoever comes next.
+                let _ = image::sweep(cluster, None).await;
+                return Ok(());
+            }
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
                     app: app.to_owned(),

@@ -5,8 +5,8 @@ use crate::app::{Image, ImageReference};
 
 fn spec(r#type: AppType, replicas: Replicas) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias("v1".to_owned()),
         digest: None,
+        ..Image::own(ImageReference::Alias("v1".to_owned()))
     };
     AppSpec::new("app", r#type, replicas, image)
 }

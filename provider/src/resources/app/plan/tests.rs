@@ -57,6 +57,7 @@ fn applied() -> (Value, Private) {
         work: Work::default(),
         at: Moment(1_000_000),
         failed_image: None,
+        followed: None,
         cluster: None,
     };
     (state, seen)
@@ -232,4 +233,47 @@ fn unknown_inputs_leave_everything_that_follows_unknown() {
     config.set_attr("replicas", Value::Unknown);
     let plan = planned(config, &state, seen.write());
     assert!(plan.attr("rollout_steps").is_unknown() && plan.attr("image_digest").is_unknown());
+}
+
+/// The same app, whose name is followed or not, and what that stood for at the last Read.
+fn tracked(track: &str, followed: Option<&str>) -> Value {
+    let with_track = |object: &mut Value| {
+        let image = Value::object([("alias", "app/v1".into()), ("track", track.into())]);
+        object.set_attr("image", image);
+    };
+    let (mut state, mut seen) = applied();
+    let mut config = config("app/v1", "1");
+    with_track(&mut state);
+    with_track(&mut config);
+    if let (Some(spec), Ok(declared)) = (&mut seen.spec, declared(&state).spec()) {
+        spec.image.track = declared.image.track;
+    }
+    seen.followed = followed.map(str::to_owned);
+    planned(config, &state, seen.write())
+}
+
+/// The apply rolls out what its plan has shown, and nothing that came later.
+#[test]
+fn a_followed_name_that_has_moved_is_planned_as_what_it_stands_for() {
+    let plan = tracked("follow", Some("d2"));
+    assert_eq!(
+        unknown(&plan),
+        ["revision", "phase", "last_error", "workloads"]
+    );
+    assert_eq!(plan.attr("image_digest").as_str(), Some("d2"));
+    let steps = plan.attr("rollout_steps").as_list().map(<[Value]>::len);
+    assert!(steps > Some(1), "{steps:?}");
+}
+
+#[test]
+fn a_name_that_stays_or_is_not_answered_for_or_not_followed_changes_nothing() {
+    for (track, followed) in [
+        ("follow", Some("d1")),
+        ("follow", None),
+        ("pinned", Some("d2")),
+    ] {
+        let plan = tracked(track, followed);
+        assert_eq!(unknown(&plan), [""; 0], "{track} {followed:?}");
+        assert_eq!(plan.attr("image_digest").as_str(), Some("d1"));
+    }
 }

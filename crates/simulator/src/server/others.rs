@@ -7,7 +7,11 @@ use super::state::{Config, Devices, POOL, State, key};
 
 /// Puts so many running instances on the members in turn.
 pub(super) fn settle(state: &mut State, count: usize) {
-    let members: Vec<String> = state.members.iter().map(|one| one.name.clone()).collect();
+    let members: Vec<String> = state
+        .members
+        .iter()
+        .map(|one| state.place(&one.name))
+        .collect();
     for (number, member) in (1..=count).zip(members.iter().cycle()) {
         let mut instance = Instance::new("container", member);
         instance.config = Config::from([

@@ -131,6 +131,11 @@ impl State {
         self.members.first().map_or("", |member| &member.name)
     }
 
+    /// Whether another member than the one that is asked does what has to be done at this place.
+    pub(super) fn is_elsewhere(&self, place: &str) -> bool {
+        self.is_clustered() && place != self.first()
+    }
+
     /// How a member is named as the place of something.
     pub(super) fn place(&self, member: &str) -> String {
         match self.is_clustered() {

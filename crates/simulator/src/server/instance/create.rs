@@ -51,7 +51,7 @@ pub(in super::super) fn create(incus: &Arc<Incus>, call: &Call) -> Told {
     let order = order(&mut incus.state(), call, post)?;
     let (project, name) = order.of.clone();
     let location = order.instance.location.clone();
-    let is_elsewhere = location != incus.state().first();
+    let is_elsewhere = incus.state().is_elsewhere(&location);
     let job = Job {
         description: "Creating instance",
         resources: json!({ "instances": [address("instances", &name, &project)] }),
@@ -76,6 +76,7 @@ fn order(state: &mut State, call: &Call, post: Post) -> Result<Order, Refusal> {
         return Err(Refusal::new(404, text));
     }
     let location = location(state, call.target())?;
+    let location = state.place(&location);
     let name = match post.name.as_str() {
         "" => format!("nameless-{}", state.instances.len()),
         name => {

@@ -60,7 +60,7 @@ pub(in super::super) fn exec(incus: &Arc<Incus>, of: &Key, call: &Call) -> Told 
             return Err(Refusal::new(400, "Instance is not running"));
         }
         let location = instance.location.clone();
-        let is_elsewhere = location != state.first();
+        let is_elsewhere = state.is_elsewhere(&location);
         (location, is_elsewhere)
     };
     let instances = [address("instances", &of.1, &of.0)];

@@ -18,7 +18,7 @@ pub(in super::super) fn state(incus: &Incus, of: &Key) -> Told {
         true => instance.last_used_at.as_str(),
         false => NEVER,
     };
-    let used = if is_up { 1 << 20 } else { 0 };
+    let (used, total): (u64, u64) = if is_up { (1 << 20, 4 << 30) } else { (0, 0) };
     let network = if is_up {
         Value::Object(interfaces(instance))
     } else {
@@ -27,7 +27,7 @@ pub(in super::super) fn state(incus: &Incus, of: &Key) -> Told {
     Ok(Answer::sync(&json!({
         "status": status, "status_code": status_code, "disk": {},
         "memory": {
-            "usage": used, "usage_peak": used, "total": used * 4096, "swap_usage": 0, "swap_usage_peak": 0,
+            "usage": used, "usage_peak": used, "total": total, "swap_usage": 0, "swap_usage_peak": 0,
         },
         "network": network, "pid": instance.pid, "processes": u8::from(is_up),
         "cpu": { "usage": used, "allocated_time": 0 }, "started_at": started_at, "os_info": null,

@@ -22,6 +22,7 @@ mod preseed;
 mod refusals;
 mod rollout;
 mod seeds;
+mod simulator;
 mod toy;
 mod tunnel;
 
@@ -57,6 +58,7 @@ pub fn all() -> Vec<Scenario> {
         images::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
+        simulator::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

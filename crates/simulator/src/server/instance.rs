@@ -5,6 +5,7 @@
 //! lists are made of, so that a list of ten thousand is one copy.
 
 pub(super) mod change;
+mod check;
 pub(super) mod create;
 pub(super) mod inside;
 mod look;

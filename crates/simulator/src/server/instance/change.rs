@@ -13,7 +13,7 @@ use super::super::answer::{Answer, Refusal, Told};
 use super::super::call::Call;
 use super::super::operation::{self, Job};
 use super::super::state::{Config, Devices, Key, State, check_keys, is_on, key, merge};
-use super::create::no_member;
+use super::check::no_member;
 use super::power::{job, tell};
 use super::{Instance, Power};
 
@@ -23,7 +23,9 @@ struct Patch {
     config: Config,
     devices: Option<Devices>,
     profiles: Option<Vec<String>>,
-    description: Option<String>,
+    /// Unlike everything else it is empty if it is not said (measured).
+    #[serde(default)]
+    description: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -53,10 +55,7 @@ pub(in super::super) async fn patch(incus: &Incus, of: &Key, call: &Call) -> Tol
             .profiles
             .into_iter()
             .for_each(|profiles| instance.profiles = profiles);
-        patch
-            .description
-            .into_iter()
-            .for_each(|description| instance.description = description);
+        instance.description = patch.description;
     });
     tell(incus, "instance-updated", of);
     Ok(Answer::done())
@@ -98,6 +97,7 @@ fn rename(incus: &Arc<Incus>, of: &Key, name: &str) -> Told {
         let mut state = incus.state();
         if let Some(mut instance) = state.instances.remove(&of) {
             instance.busy = None;
+            instance.set("volatile.apply_template", "rename");
             state.put(to.clone(), instance);
         }
         drop(state);

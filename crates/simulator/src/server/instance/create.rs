@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::super::answer::{Refusal, Told};
 use super::super::call::{Call, address};
 use super::super::operation::{self, Job};
-use super::super::state::{Config, Devices, Key, State, check_keys, key};
+use super::super::state::{Config, Devices, Key, State, key};
 use super::super::{Incus, image};
-use super::{Instance, power};
+use super::{Instance, check, power};
 
 /// What is asked for.
 #[derive(Deserialize, Default)]
@@ -38,12 +38,20 @@ struct Source {
 }
 
 /// What is made, as far as that could be said at once.
-struct Order {
-    of: Key,
-    instance: Instance,
-    /// The type of the image, if there is one.
-    image_type: Option<String>,
+pub(super) struct Order {
+    pub(super) of: Key,
+    pub(super) instance: Instance,
+    pub(super) image: Origin,
     start: bool,
+}
+
+/// From what.
+pub(super) enum Origin {
+    Nothing,
+    /// An image of this type.
+    Image(String),
+    /// An image that is not there, which only the member notices that was named.
+    Missing,
 }
 
 pub(in super::super) fn create(incus: &Arc<Incus>, call: &Call) -> Told {
@@ -80,27 +88,14 @@ fn order(state: &mut State, call: &Call, post: Post) -> Result<Order, Refusal> {
     let name = match post.name.as_str() {
         "" => format!("nameless-{}", state.instances.len()),
         name => {
-            check_name(name)?;
+            check::name(name)?;
             name.to_owned()
         }
     };
     let mut instance = Instance::new(kind, &location);
     (instance.config, instance.devices) = (post.config, post.devices);
     instance.description = post.description;
-    let mut image_type = None;
-    if post.source.r#type != "none" {
-        let found =
-            image::for_instance(state, project, &post.source.fingerprint, &post.source.alias)?;
-        image_type = Some(found.kind.clone());
-        let properties = found.properties.iter();
-        let keys = properties.map(|(name, value)| (format!("image.{name}"), value.clone()));
-        let keys: Config = keys.collect();
-        let fingerprint = found.fingerprint.clone();
-        instance.config.extend(keys);
-        instance
-            .config
-            .insert("volatile.base_image".to_owned(), fingerprint);
-    }
+    let image = origin(state, call, &post.source, &mut instance)?;
     instance.profiles = post.profiles.unwrap_or_else(|| vec!["default".to_owned()]);
     let home = state.home(project, "profiles")?;
     let missing = |name: &&String| !state.profiles.contains_key(&key(home, name));
@@ -112,9 +107,35 @@ fn order(state: &mut State, call: &Call, post: Post) -> Result<Order, Refusal> {
     Ok(Order {
         of: key(project, &name),
         instance,
-        image_type,
+        image,
         start: post.start,
     })
+}
+
+/// Finds the image, and gives the instance the keys that come with it.
+fn origin(
+    state: &State,
+    call: &Call,
+    source: &Source,
+    instance: &mut Instance,
+) -> Result<Origin, Refusal> {
+    if source.r#type == "none" {
+        return Ok(Origin::Nothing);
+    }
+    let found = image::for_instance(state, call.project(), &source.fingerprint, &source.alias);
+    let found = match found {
+        Ok(found) => found,
+        // Whoever is asked passes it on unseen to the member that was named; of a group it has to choose one itself.
+        Err(_) if call.target().is_some_and(|target| !target.starts_with('@')) => {
+            return Ok(Origin::Missing);
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    for (name, value) in &found.properties {
+        instance.set(&format!("image.{name}"), value);
+    }
+    instance.set("volatile.base_image", &found.fingerprint);
+    Ok(Origin::Image(found.kind.clone()))
 }
 
 /// The member for an instance: the one that was named, or the one with the fewest.
@@ -136,37 +157,8 @@ fn location(state: &State, target: Option<&str>) -> Result<String, Refusal> {
     }
     match state.has_member(target) {
         true => Ok(target.to_owned()),
-        false => Err(no_member(target)),
+        false => Err(check::no_member(target)),
     }
-}
-
-pub(super) fn no_member(name: &str) -> Refusal {
-    Refusal::new(404, format!("Cluster member \"{name}\" not found"))
-}
-
-fn check_name(name: &str) -> Result<(), Refusal> {
-    if name.contains('/') {
-        let text = "The character \"/\" is reserved for snapshots";
-        return Err(Refusal::new(400, text));
-    }
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    let fault = if name.len() > 63 {
-        "must be 1-63 characters long"
-    } else if name.starts_with('-') {
-        "must not start with \"-\" character"
-    } else if name.ends_with('-') {
-        "must not end with \"-\" character"
-    } else if name.chars().all(|letter| letter.is_ascii_digit()) {
-        "cannot be a number"
-    } else if !name.chars().all(is_plain) {
-        "can only contain alphanumeric and hyphen characters"
-    } else {
-        return Ok(());
-    };
-    Err(Refusal::new(
-        400,
-        format!("Invalid instance name: Name {fault}"),
-    ))
 }
 
 /// The keys that Incus gives an instance of its own accord.
@@ -192,7 +184,7 @@ async fn fill(incus: Arc<Incus>, order: Order) -> Result<Value, Refusal> {
     let Order { of, start, .. } = &order;
     {
         let mut state = incus.state();
-        check(&state, &order)?;
+        check::order(&state, &order)?;
         let mut instance = order.instance.clone();
         instance.busy = Some("create");
         state.put(of.clone(), instance);
@@ -205,74 +197,11 @@ async fn fill(incus: Arc<Incus>, order: Order) -> Result<Value, Refusal> {
     };
     incus.state().change(of, |instance| instance.busy = None);
     started?;
-    Ok(match order.image_type {
-        Some(_) => json!({
+    Ok(match order.image {
+        Origin::Image(_) => json!({
             "create_instance_from_image_unpack_progress": "Unpacking image: 100% (100.00MB/s)",
             "progress": { "percent": "100", "speed": "100000000", "stage": "create_instance_from_image_unpack" },
         }),
-        None => Value::Null,
+        Origin::Nothing | Origin::Missing => Value::Null,
     })
-}
-
-fn check(state: &State, order: &Order) -> Result<(), Refusal> {
-    let Order { of, instance, .. } = order;
-    if let Some(image) = order
-        .image_type
-        .as_ref()
-        .filter(|image| **image != instance.kind)
-    {
-        let text = format!(
-            "Requested image's type \"{image}\" doesn't match instance type \"{}\"",
-            instance.kind
-        );
-        return Err(Refusal::new(500, text));
-    }
-    let failed =
-        |code, text: &str| Refusal::new(code, format!("Failed creating instance record: {text}"));
-    // Its own code is for those who are answered at once.
-    check_keys(&instance.config).map_err(|refusal| failed(500, &refusal.text))?;
-    if state.instances.contains_key(of) {
-        return Err(failed(
-            500,
-            "Add instance info to the database: Failed to create \"instances\" entry: UNIQUE constraint failed: \
-             instances.project_id, instances.name",
-        ));
-    }
-    check_devices(state, of, instance).map_err(|refusal| failed(refusal.code, &refusal.text))
-}
-
-/// Every instance has a root disk, and what its devices name has to be there.
-fn check_devices(state: &State, of: &Key, instance: &Instance) -> Result<(), Refusal> {
-    let profiles = state.profiles_of(&of.0, &instance.profiles);
-    let mut devices: Devices = profiles
-        .flat_map(|profile| profile.devices.clone())
-        .collect();
-    devices.extend(instance.devices.clone());
-    let text = |device: &Config, key: &str| device.get(key).cloned().unwrap_or_default();
-    let is_root = |device: &&Config| text(device, "type") == "disk" && text(device, "path") == "/";
-    let Some(root) = devices.values().find(is_root) else {
-        let text =
-            "Failed initializing instance: Failed getting root disk: No root device could be found";
-        return Err(Refusal::new(500, text));
-    };
-    if !state.pools.contains_key(&text(root, "pool")) {
-        let text =
-            "Failed initializing instance: Failed loading storage pool: Storage pool not found";
-        return Err(Refusal::new(404, text));
-    }
-    for (name, device) in &devices {
-        let network = text(device, "network");
-        if text(device, "type") == "nic"
-            && !network.is_empty()
-            && network != super::super::network::BRIDGE
-        {
-            let text = format!(
-                "Failed initializing instance: Invalid devices: Device validation failed for \"{name}\": Failed \
-                 loading device \"{name}\": Failed to load network \"{network}\" for project \"default\": Network not \
-                 found"
-            );
-            return Err(Refusal::new(404, text));
-        }
-    }
-    Ok(())
 }

@@ -185,7 +185,7 @@ impl Instance {
         self.set("volatile.last_state.ready", "false");
     }
 
-    fn set(&mut self, key: &str, value: &str) {
+    pub(super) fn set(&mut self, key: &str, value: &str) {
         self.config.insert(key.to_owned(), value.to_owned());
     }
 }

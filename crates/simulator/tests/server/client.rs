@@ -1,14 +1,19 @@
 //! The product's own client, which expects an Incus.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use incus::event::{EventFilter, Happening};
 use incus::exec::exec_recorded;
 use incus::instance::{self, Action, Command, InstancePost, Source};
 use incus::{Client, Endpoint};
 use simulator::server::Options;
+use tokio::time::timeout;
 
 use crate::asking::{Served, serve};
+
+/// Far longer than any event takes.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn client(served: &Served) -> Client {
     Client::new(vec![Endpoint::Unix(served.socket.clone())])
@@ -36,14 +41,15 @@ fn what_happens_to_instances_is_told_as_it_happens() {
         let mut events = client.events(filter).await.expect("events");
         let create = instance::create("default", &post("web")).target("m2");
         client.finish(create).await.expect("made");
-        let time = std::time::Duration::from_secs(30);
+        let time = Duration::from_secs(30);
         let stop = instance::set_state("default", "web", Action::Stop, time, false);
         client.finish(stop).await.expect("stopped");
         let delete = instance::delete("default", "web");
         client.finish(delete).await.expect("deleted");
         let mut told = Vec::new();
         while told.len() < 4 {
-            let event = events.next().await.expect("an event").expect("a good one");
+            let event = timeout(PATIENCE, events.next()).await.expect("in time");
+            let event = event.expect("an event").expect("a good one");
             assert_eq!(
                 (event.project.as_str(), event.location.as_str()),
                 ("default", "m2")

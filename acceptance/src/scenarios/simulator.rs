@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{App, provider};
 use crate::alike::{Side, exchanges};
-use crate::lab::{VERSION_1, VERSION_2};
+use crate::lab::{Incus, Lab, VERSION_1, VERSION_2};
 use crate::observer::{APP_KEY, Observer};
 use crate::proxy::Proxy;
 use crate::scenario::{Context, Scenario};
@@ -47,8 +48,16 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
+/// A cluster of the release as which the simulator speaks.
+fn cluster(context: &Context) -> Result<Arc<Lab>> {
+    match Incus::chosen()? {
+        Incus::V6 => context.cluster(),
+        Incus::V7 => Lab::up_with("alike", 3, Incus::V6).map(Arc::new),
+    }
+}
+
 fn alike(context: &Context) -> Result<()> {
-    let lab = context.cluster()?;
+    let lab = cluster(context)?;
     let simulator = Simulator::start(context, "alike", &["--members", "3"])?;
     let (mut real, mut simulated) = (Side::new(lab.observer())?, Side::new(simulator.observer())?);
     let mut wrong = String::new();
@@ -73,7 +82,7 @@ fn alike(context: &Context) -> Result<()> {
 const WRITERS: usize = 20;
 
 fn races(context: &Context) -> Result<()> {
-    let lab = context.cluster()?;
+    let lab = cluster(context)?;
     let simulator = Simulator::start(context, "races", &["--latency", "20ms"])?;
     for (side, observer) in [
         ("Incus", lab.observer()),

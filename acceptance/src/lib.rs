@@ -7,7 +7,7 @@
 //!   tofu.rs        which OpenTofu runs; workspace.rs: the directory of one scenario, and its plan, apply, destroy
 //!   pair.rs        a client certificate and its key
 //!   proxy.rs       stands before Incus: records, and kills the process under test at a chosen request
-//!   observer.rs    asks Incus what is true, in plain HTTP and JSON (http.rs)
+//!   observer.rs    asks Incus what is true, in plain HTTP and JSON (http.rs); listener.rs: hears what happens
 //!   watch.rs       the same, all the time while something happens
 //!   simulator.rs   an Incus in memory, for what the lab cannot show; alike.rs: whether it answers as a real one does
 //!   scenario.rs    what a scenario declares about itself, and the runner; scenarios/*: the scenarios
@@ -22,6 +22,7 @@ pub mod demo;
 pub mod http;
 pub mod interrupt;
 pub mod lab;
+pub mod listener;
 pub mod observer;
 pub mod pair;
 pub mod process;

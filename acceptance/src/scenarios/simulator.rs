@@ -1,6 +1,6 @@
 //! The simulator: whether it answers as a real Incus does, and the real provider at it.
 //!
-//! The first two scenarios carry all that is shown with it: the same requests, to it and to a cluster of the lab.
+//! The first three scenarios carry all that is shown with it: the same requests, to it and to a cluster of the lab.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{App, provider};
 use crate::alike::{Side, exchanges};
-use crate::lab::{Incus, Lab, VERSION_1, VERSION_2};
+use crate::lab::{Incus, Lab, POOL, VERSION_1, VERSION_2};
+use crate::listener::Listener;
 use crate::observer::{APP_KEY, Observer};
 use crate::proxy::Proxy;
 use crate::scenario::{Context, Scenario};
@@ -36,6 +37,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 10,
         run: races,
+    },
+    Scenario {
+        name: "the_simulator_tells_what_incus_tells",
+        proves: "Whoever listens to events hears of an instance's life the same from the simulator as from a real \
+                 cluster, in the same order.",
+        group: "simulator",
+        needs: &[],
+        seconds: 10,
+        run: events,
     },
     Scenario {
         name: "twenty_apps_live_on_five_simulated_members",
@@ -136,6 +146,71 @@ fn at_once(send: impl Fn(usize) -> Result<u16> + Sync) -> Result<Vec<u16>> {
             .map(|status| status.map_err(|_| anyhow!("a writer panicked"))?)
             .collect()
     })
+}
+
+fn events(context: &Context) -> Result<()> {
+    let lab = cluster(context)?;
+    let simulator = Simulator::start(context, "events", &["--latency", "20ms"])?;
+    let real = life(&lab.observer()).context("at Incus")?;
+    let simulated = life(&simulator.observer()).context("at the simulator")?;
+    ensure!(
+        real == simulated,
+        "Incus tells {real:#?}, and the simulator {simulated:#?}"
+    );
+    Ok(())
+}
+
+/// What is told of an instance from its creation to its end, in a project of its own.
+fn life(observer: &Observer) -> Result<Vec<String>> {
+    let features = ["images", "networks", "profiles", "storage.volumes"];
+    let features = features.map(|one| (format!("features.{one}"), json!("false")));
+    let config: serde_json::Map<String, Value> = features.into_iter().collect();
+    let project = json!({ "name": "told", "config": config });
+    observer.request("POST", "/1.0/projects", Some(&project))?;
+    let path = "/1.0/events?type=lifecycle&project=told";
+    let mut listener = Listener::start(observer.socket(), path)?;
+    let instance = json!({
+        "name": "one", "source": { "type": "image", "alias": VERSION_1 }, "start": true,
+        "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
+    });
+    let state = |action, force| json!({ "action": action, "force": force, "timeout": 30 });
+    for (method, path, body) in [
+        ("POST", "?target=m2&", Some(instance)),
+        (
+            "PATCH",
+            "/one?",
+            Some(json!({ "config": { "user.k": "v" } })),
+        ),
+        ("PUT", "/one/state?", Some(state("stop", false))),
+        ("PUT", "/one/state?", Some(state("start", false))),
+        ("PUT", "/one/state?", Some(state("freeze", false))),
+        ("PUT", "/one/state?", Some(state("unfreeze", false))),
+        ("PUT", "/one/state?", Some(state("stop", true))),
+        ("POST", "/one?", Some(json!({ "name": "other" }))),
+        ("DELETE", "/other?", None),
+    ] {
+        let path = format!("/1.0/instances{path}project=told");
+        observer.finish(method, &path, body.as_ref())?;
+    }
+    observer.request("DELETE", "/1.0/projects/told", None)?;
+    let mut told = Vec::new();
+    loop {
+        let event = listener.hear()?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &event["metadata"];
+        let action = text(&metadata["action"]);
+        told.push(format!(
+            "{} {action} {} {} on {} in {}",
+            text(&event["type"]),
+            text(&metadata["source"]),
+            text(&metadata["name"]),
+            text(&event["location"]),
+            text(&event["project"]),
+        ));
+        if action == "instance-deleted" {
+            return Ok(told);
+        }
+    }
 }
 
 fn twenty(context: &Context) -> Result<()> {

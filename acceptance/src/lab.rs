@@ -322,6 +322,11 @@ pub fn check_machine() -> Result<()> {
     Incus::default().check()
 }
 
+/// Gives the lab's images to a server that has none, such as the simulator; they are built below this folder.
+pub fn give_images(observer: &Observer, folder: &Path) -> Result<()> {
+    image::import(observer, &image::build(folder)?)
+}
+
 /// Where the folders of labs are.
 fn folder_of_labs() -> PathBuf {
     std::env::temp_dir()

@@ -25,6 +25,7 @@ mod rollout;
 
 mod secrets;
 mod seeds;
+mod simulator;
 mod toy;
 mod tunnel;
 
@@ -62,6 +63,7 @@ pub fn all() -> Vec<Scenario> {
         pulls::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
+        simulator::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

@@ -17,7 +17,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "a_machine_that_joins_gets_what_every_machine_has",
         proves: "A fourth machine joins: its workloads run before its create returns, whether the app changes in that apply or \
-                 not, and the next plan is empty; when it leaves they go with it (HO-APP-14, HO-APP-57).",
+                 not, and the next plan is empty; when it leaves they go with it; what keeps one from it is a warning (HO-APP-14, HO-APP-57).",
         group: "per-node",
         needs: &[Need::Incus7],
         seconds: 55,
@@ -71,6 +71,16 @@ fn expect_on(
     Ok(workloads)
 }
 
+/// Takes a name by hand.
+fn squat(observer: &Observer, name: &str) -> Result<()> {
+    let squatter = json!({
+        "name": name, "type": "container", "source": { "type": "none" },
+        "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
+    });
+    let made = observer.finish("POST", "/1.0/instances", Some(&squatter));
+    made.map(drop)
+}
+
 fn joins(context: &Context) -> Result<()> {
     let site = Site::beside(context, "arrives", 3, Incus::V7)?;
     let observer = site.observer();
@@ -112,8 +122,34 @@ fn joins(context: &Context) -> Result<()> {
     );
     site.workspace.expect_empty_plan()?;
 
+    // What keeps a workload from a machine is a warning of its member, and a change in the next plan of the app.
+    let open = || {
+        let left = site.lab.member("m4")?;
+        // A daemon that was removed starts anew.
+        let alone = || {
+            let cluster = left.observer().get("/1.0/cluster");
+            Ok(cluster.is_ok_and(|cluster| cluster["enabled"] == false))
+        };
+        wait_until("m4 is alone", Duration::from_secs(20), alone)?;
+        left.open_to(&site.operator)
+    };
+    squat(&observer, "every-m4-g1")?;
+    open()?;
+    declare(&fourth(), VERSION_1)?;
+    let warned = site.workspace.apply()?.succeeded()?;
+    warned
+        .says("App every is not on member m4 yet")?
+        .says("every-m4-g1")?;
+    site.workspace.expect_changes()?;
+    observer.delete("every-m4-g1")?;
+    site.workspace.apply()?.succeeded()?;
+    expect_on(&observer, "every", &four, VERSION_1)?;
+    site.workspace.expect_empty_plan()?;
+    declare(&[], VERSION_1)?;
+    site.workspace.apply()?.succeeded()?;
+
     // It comes back while the app changes.
-    site.lab.member("m4")?.open_to(&site.operator)?;
+    open()?;
     declare(&fourth(), VERSION_2)?;
     site.workspace
         .apply()?
@@ -141,11 +177,7 @@ fn side_by_side(context: &Context) -> Result<()> {
         let block = provider(&[endpoint(&lab.first().socket())], "validate-each");
         workspace.main(&format!("{block}{}", app.hcl()))
     };
-    let squatter = json!({
-        "name": "each-m2-g0", "type": "container", "source": { "type": "none" },
-        "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
-    });
-    observer.finish("POST", "/1.0/instances", Some(&squatter))?;
+    squat(&observer, "each-m2-g0")?;
     write(VERSION_1)?;
     let refused = workspace.apply()?.failed()?;
     refused

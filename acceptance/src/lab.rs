@@ -82,6 +82,15 @@ impl Lab {
     /// members.
     pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
         let daemons = vec![Incus::chosen()?; members + 1];
+        Lab::make(slug, &daemons, |lab| {
+            lab.furnish(members)?;
+            cluster::bootstrap(&lab.members[members])
+        })
+    }
+
+    /// The same with a fresh daemon beside it, which is in no cluster. It is the last of the members.
+    pub fn up_beside_a_machine(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        let daemons = vec![incus; members + 1];
         Lab::make(slug, &daemons, |lab| lab.furnish(members))
     }
 
@@ -134,12 +143,10 @@ impl Lab {
         self.members.iter().try_for_each(Member::wait_ready)
     }
 
-    /// Makes a cluster of the first members, with pool, network and images, and one of each of the others.
+    /// Makes a cluster of the first members, with pool, network and images.
     fn furnish(&self, own: usize) -> Result<()> {
         let images = image::build(&self.record.directory)?;
-        let (own, strangers) = self.members.split_at(own);
-        cluster::form(own)?;
-        strangers.iter().try_for_each(cluster::bootstrap)?;
+        cluster::form(&self.members[..own])?;
         image::import(&self.observer(), &images)
     }
 

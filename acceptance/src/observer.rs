@@ -226,6 +226,8 @@ pub struct Workload {
     pub generation: u64,
     /// The ordinal in its keys; 0 for an app with one replica.
     pub ordinal: String,
+    /// The machine in its keys; empty for an app with a count.
+    pub machine: String,
     /// The image in its keys, as the user wrote it.
     pub image: String,
     /// When it was found healthy; empty until then.
@@ -247,6 +249,7 @@ impl Workload {
             location: text(&instance["location"]),
             generation,
             ordinal: ordinal.unwrap_or_else(|| "0".to_owned()),
+            machine: key("node"),
             image: key("image"),
             healthy_since: key("healthy-since"),
             name,

@@ -18,9 +18,11 @@ mod members;
 mod network;
 mod ownership;
 mod packaging;
+mod per_node;
 mod preseed;
 mod pulls;
 mod refusals;
+mod replicas;
 mod rollout;
 
 mod secrets;
@@ -51,6 +53,8 @@ pub fn all() -> Vec<Scenario> {
         app::SCENARIOS,
         rollout::SCENARIOS,
         secrets::SCENARIOS,
+        replicas::SCENARIOS,
+        per_node::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
@@ -88,8 +92,8 @@ pub fn endpoint(socket: &Path) -> String {
 pub struct App {
     /// Name, and label of the resource.
     pub name: String,
-    /// Number of replicas.
-    pub replicas: u32,
+    /// Number of replicas, as it is written.
+    pub replicas: String,
     /// Alias of the image.
     pub image: &'static str,
     /// The health check.
@@ -105,11 +109,19 @@ impl App {
     pub fn new(name: &str, replicas: u32, image: &'static str) -> App {
         App {
             name: name.to_owned(),
-            replicas,
+            replicas: replicas.to_string(),
             image,
             check: "running = {}",
             min_healthy_time: "2s",
             more: String::new(),
+        }
+    }
+
+    /// The same once on every machine.
+    pub fn per_node(name: &str, image: &'static str) -> App {
+        App {
+            replicas: "\"per-node\"".to_owned(),
+            ..App::new(name, 1, image)
         }
     }
 

@@ -3,6 +3,7 @@
 //! Here is the language of the tables; `tests/*.rs` hold them, a file per question. What happens in between is in
 //! `crates/simulator`.
 
+mod cases;
 mod exclusive;
 mod forecasts;
 mod machines;

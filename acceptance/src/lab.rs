@@ -37,7 +37,7 @@ use crate::observer::Observer;
 use crate::process::Missing;
 
 pub use exchange::Exchange;
-pub use image::{BROKEN, VERSION_1, VERSION_2};
+pub use image::{BROKEN, COLLECTOR, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;

@@ -3,6 +3,7 @@
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
 mod app;
+mod collector;
 mod docs;
 mod drift;
 mod functions;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<Scenario> {
         app::SCENARIOS,
         rollout::SCENARIOS,
         secrets::SCENARIOS,
+        collector::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,

@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use domain::app::render::Surroundings;
-use domain::app::{AppSpec, ImageReference};
+use domain::app::{AppSpec, AppType, ImageReference};
 use domain::moment::Moment;
 use domain::observation::Observation;
 use domain::rollout::phase;
@@ -23,6 +23,7 @@ use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::image;
+use crate::observe;
 
 pub use remove::remove;
 
@@ -94,6 +95,12 @@ impl Rollout<'_> {
         Ok(Surroundings {
             root_pool: brings_none.then(|| self.cluster.storage_pool.clone()),
             secrets: self.secrets.clone(),
+            apis: match self.spec.r#type {
+                AppType::Alloy => observe::apis(self.cluster).await?,
+                AppType::GenericStateless | AppType::GenericExclusive | AppType::Agent => {
+                    BTreeMap::new()
+                }
+            },
         })
     }
 

@@ -41,6 +41,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         seconds: 100,
         run: killed,
     },
+    Scenario {
+        name: "an_agent_is_planned_and_not_run_yet",
+        proves: "An app of type `agent` is checked and planned; its apply is refused at `type` before anything is made.",
+        group: "app",
+        needs: &[],
+        seconds: 3,
+        run: no_agent,
+    },
 ];
 
 const PASSWORD: &str = "correct-horse-battery";
@@ -223,4 +231,35 @@ fn killed(context: &Context) -> Result<()> {
         workspace.destroy()?.succeeded()?;
     }
     bail!("a create does not end within {MOST_WRITES} writes")
+}
+
+fn no_agent(context: &Context) -> Result<()> {
+    let lab = context.single()?;
+    let observer = lab.observer();
+    let workspace = context.workspace("no-agent")?;
+    let machine = machines(&observer)?.remove(0);
+    let before = observer.instances("default")?.len();
+    workspace.main(&format!(
+        r#"{}
+resource "homelab_app" "agent" {{
+  name     = "agent"
+  type     = "agent"
+  replicas = "per-node"
+  primary  = "{machine}"
+  image    = {{ alias = "{COLLECTOR}" }}
+}}
+"#,
+        provider(&[endpoint(&lab.first().socket())], "validate-no-agent")
+    ))?;
+    workspace.expect_changes()?;
+    workspace
+        .apply()?
+        .failed()?
+        .says("App agent is an agent, and this version runs none")?
+        .says("type = \"agent\"")?;
+    ensure!(workspace.state_of("homelab_app.agent")?.is_none());
+    let project = observer.get("/1.0/projects/validate-no-agent");
+    ensure!(project.is_err(), "something was published");
+    ensure!(observer.instances("default")?.len() == before);
+    Ok(())
 }

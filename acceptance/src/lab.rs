@@ -41,7 +41,7 @@ use crate::process::Missing;
 pub use bridge::Bridge;
 pub use exchange::Exchange;
 pub use files::Files;
-pub use image::{Archive, BROKEN, VERSION_1, VERSION_2};
+pub use image::{Archive, BROKEN, COLLECTOR, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;

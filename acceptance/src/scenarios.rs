@@ -3,6 +3,7 @@
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
 mod app;
+mod collector;
 mod docs;
 mod drift;
 mod functions;
@@ -55,6 +56,7 @@ pub fn all() -> Vec<Scenario> {
         secrets::SCENARIOS,
         replicas::SCENARIOS,
         per_node::SCENARIOS,
+        collector::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,

@@ -1,4 +1,4 @@
-//! The images that workloads start from, made here from a statically linked busybox: two versions and a broken one.
+//! The images that workloads start from, made here from a statically linked busybox: two versions, a broken one and a collector.
 //!
 //! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version, beside a heartbeat in `/run`.
 //! The same as OCI images are in `oci.rs`.
@@ -24,6 +24,9 @@ pub const VERSION_2: &str = "app/v2";
 /// The alias of an image whose init prints a line and ends with 1.
 pub const BROKEN: &str = "app/broken";
 
+/// The alias of an image that tells which files it found when it started: `/config` is its configuration.
+pub const COLLECTOR: &str = "app/collector";
+
 /// Serves until it is told to end. Incus asks for a clean end with SIGPWR.
 pub(super) const INIT: &str = "#!/bin/sh
 trap 'exit 0' PWR TERM
@@ -38,6 +41,13 @@ wait $!
 const BROKEN_INIT: &str = "#!/bin/sh
 echo 'app: cannot open /etc/app.conf: No such file or directory'
 exit 1
+";
+
+/// Looks first, and then does what every app does.
+const COLLECTOR_INIT: &str = "#!/bin/sh
+cat /etc/alloy/config.alloy >/www/config
+ls -ln /etc/alloy >/www/files
+exec /sbin/serve
 ";
 
 const UDHCPC: &str = "#!/bin/sh
@@ -55,6 +65,7 @@ pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         (VERSION_1, "v1", INIT),
         (VERSION_2, "v2", INIT),
         (BROKEN, "broken", BROKEN_INIT),
+        (COLLECTOR, "collector", COLLECTOR_INIT),
     ]
     .into_iter()
     .map(|(alias, version, init)| {
@@ -114,6 +125,7 @@ pub(super) fn lay_out(root: &Path, version: &str, init: &str) -> Result<()> {
         symlink("busybox", root.join("bin").join(applet))?;
     }
     executable(&root.join("sbin/init"), init)?;
+    executable(&root.join("sbin/serve"), INIT)?;
     executable(&root.join("etc/udhcpc"), UDHCPC)?;
     fs::write(root.join("www/version"), format!("{version}\n"))?;
     Ok(())

@@ -226,7 +226,7 @@ fn on_each(context: &Context, name: &str, lab: &Lab) -> Result<()> {
 }
 
 /// The machines of a lab, as apps that run on each name them.
-fn machines(observer: &Observer) -> Result<Vec<String>> {
+pub(super) fn machines(observer: &Observer) -> Result<Vec<String>> {
     let server = observer.get("/1.0")?["environment"].take();
     if server["server_clustered"] == false {
         let name = server["server_name"].as_str().context("a name")?;

@@ -10,7 +10,7 @@
 pub mod hex;
 pub mod issue;
 
-mod certificate;
+pub mod certificate;
 pub mod duration;
 pub mod mac;
 pub mod name;

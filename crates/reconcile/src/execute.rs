@@ -7,12 +7,14 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use domain::app::render::{Surroundings, render};
+use bytes::Bytes;
+use domain::app::render::{Files, Surroundings, render};
 use domain::app::{AppSpec, Kind, Volume, VolumeClass, key};
 use domain::place::Place;
 use domain::rollout::step::{Attached, Step};
 use domain::secret::hide;
 use incus::Request;
+use incus::file::{self, Content, File, Owner};
 use incus::instance::{self, Action, InstancePost, Source};
 use incus::storage::volume;
 
@@ -48,12 +50,18 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Opti
             member,
             volumes,
         } => {
-            let post = template.post(place, *generation, name, volumes);
+            let (post, files) = template.post(place, *generation, name, volumes);
+            let starts = post.start;
             let request = instance::create(project, &post);
             let request = member
                 .iter()
                 .fold(request, |request, member| request.target(member));
             client.finish(request).await?;
+            // What has files gets them first, and what has none is running already.
+            if !starts {
+                write_files(template.cluster, name, &files).await?;
+                start(template.cluster, name).await?;
+            }
         }
         Step::CreateVolume {
             place,
@@ -78,17 +86,17 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Opti
             client.send(on(request, member.as_deref())).await?;
         }
         Step::Stop { name, grace, .. } => stop(template.cluster, name, *grace).await?,
-        Step::Start { name, .. } => {
-            let no_limit = Duration::ZERO;
-            client
-                .finish(instance::set_state(
-                    project,
-                    name,
-                    Action::Start,
-                    no_limit,
-                    false,
-                ))
-                .await?;
+        Step::Start {
+            place,
+            generation,
+            name,
+        } => {
+            let (_, files) = template.post(place, *generation, name, &[]);
+            // One of another declaration was whole before it ever ran: these are not its files.
+            if !files.folders().is_empty() && template.has_made(name).await? {
+                write_files(template.cluster, name, &files).await?;
+            }
+            start(template.cluster, name).await?;
         }
         Step::StampHealthy { name, since, start } => {
             let stamp = BTreeMap::from([
@@ -162,6 +170,38 @@ fn on<T>(request: Request<T>, member: Option<&str>) -> Request<T> {
     }
 }
 
+/// Starts a workload.
+async fn start(cluster: &Cluster, name: &str) -> Result<(), Error> {
+    let (project, no_limit) = (&cluster.project, Duration::ZERO);
+    let request = instance::set_state(project, name, Action::Start, no_limit, false);
+    cluster.client.finish(request).await?;
+    Ok(())
+}
+
+/// Writes what a workload finds when it starts; what is there already is written over.
+async fn write_files(cluster: &Cluster, name: &str, files: &Files) -> Result<(), Error> {
+    let put = |path: &str, content, mode| {
+        let owner = Owner {
+            mode: Some(mode),
+            ..Owner::default()
+        };
+        file::put(&cluster.project, name, path, &File { content, owner })
+    };
+    for folder in files.folders() {
+        let content = Content::Folder(Vec::new());
+        cluster.client.send(put(folder, content, 0o755)).await?;
+    }
+    for one in &files.0 {
+        let bytes = Bytes::copy_from_slice(one.content.expose().as_bytes());
+        let content = Content::Regular(bytes);
+        cluster
+            .client
+            .send(put(&one.path, content, one.mode))
+            .await?;
+    }
+    Ok(())
+}
+
 /// Stops a workload, by force after `grace`, and deletes it.
 pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Result<(), Error> {
     let Cluster {
@@ -203,14 +243,22 @@ impl Template<'_> {
         Ok(())
     }
 
-    /// The Incus instance of one generation.
+    /// Whether a workload was made from this very declaration.
+    async fn has_made(&self, name: &str) -> Result<bool, Error> {
+        let request = instance::get(&self.cluster.project, name);
+        let config = self.cluster.client.send(request).await?.config;
+        let made_from = config.and_then(|mut config| config.remove(key::SPEC));
+        Ok(made_from == Some(self.spec.hash()))
+    }
+
+    /// The Incus instance of one generation, and its files; one with files is not started before it has them.
     fn post(
         &self,
         place: &Place,
         generation: u64,
         name: &str,
         volumes: &[Attached],
-    ) -> InstancePost {
+    ) -> (InstancePost, Files) {
         let fingerprint = self.fingerprint.to_owned();
         let mut post = InstancePost::new(name, Source::Fingerprint(fingerprint));
         post.r#type = match self.spec.workload.kind {
@@ -223,8 +271,8 @@ impl Template<'_> {
         post.config = rendered.config;
         post.devices = rendered.devices;
         post.profiles = rendered.profiles;
-        post.start = true;
-        post
+        post.start = rendered.files.0.is_empty();
+        (post, rendered.files)
     }
 }
 

@@ -3,8 +3,9 @@
 //! Before: a Read, or a pass of `rollout.rs`. After: `domain::observation::of_app` picks out what concerns one app.
 //! Lists are read with `recursion=1`, never 2: that would ask every running instance for its state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use domain::app::render::Api;
 use domain::app::{AppSpec, key};
 use domain::machine::disk;
 use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
@@ -106,6 +107,26 @@ async fn machines(cluster: &Cluster) -> Result<(Vec<Member>, Option<String>), Er
     }
     let members = cluster.client.send(cluster::members()).await?;
     Ok((members.into_iter().map(member).collect(), None))
+}
+
+/// How each machine's own API is reached there; none of a server that listens on its socket alone.
+///
+/// # Errors
+/// If no endpoint answers.
+pub(crate) async fn apis(cluster: &Cluster) -> Result<BTreeMap<String, Api>, Error> {
+    let environment = cluster.server().await?.environment.clone();
+    let api = |address: &str| Api::new(address.to_owned(), environment.certificate.clone());
+    if !environment.server_clustered {
+        let address = environment.addresses.first();
+        let alone = address.map(|address| (environment.server_name.clone(), api(address)));
+        return Ok(alone.into_iter().collect());
+    }
+    let members = cluster.client.send(cluster::members()).await?;
+    let of_member = |member: &incus::cluster::Member| {
+        let address = member.url.strip_prefix("https://")?;
+        Some((member.server_name.clone(), api(address)))
+    };
+    Ok(members.iter().filter_map(of_member).collect())
 }
 
 fn seen(instance: incus::instance::Instance) -> Seen {

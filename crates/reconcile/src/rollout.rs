@@ -11,8 +11,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use domain::app::AppSpec;
 use domain::app::render::Surroundings;
+use domain::app::{AppSpec, AppType};
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::{self, phase};
@@ -111,6 +111,12 @@ impl Rollout<'_> {
         Ok(Surroundings {
             root_pool: brings_none.then(|| self.cluster.storage_pool.clone()),
             secrets: self.secrets.clone(),
+            apis: match self.spec.r#type {
+                AppType::Alloy => observe::apis(self.cluster).await?,
+                AppType::GenericStateless | AppType::GenericExclusive | AppType::Agent => {
+                    BTreeMap::new()
+                }
+            },
         })
     }
 

@@ -244,6 +244,8 @@ impl Declared {
         let live_migration = kind::read_live_migration(self, &mut issues);
         let secrets = secrets::read(self, &mut issues);
         secrets::check_lines(self, r#type, &mut issues);
+        secrets::check_metrics(self, r#type, &mut issues);
+        curated::check_kind(self, r#type, &mut issues);
         let node_secrets = secrets::read_of_nodes(self, &mut issues);
         let params = curated::read_params(self, r#type, &mut issues);
         let destinations = curated::read_destinations(self, r#type, &mut issues);

@@ -4,13 +4,18 @@
 //! but the image and the name. One arm per type, in one match (HO-APP-17, HO-APP-21): a new type does not compile until
 //! it is rendered. Not here: what a user may declare (`declared.rs`).
 
+mod alloy;
+mod river;
+
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AppSpec, AppType, Kind, Replicas};
 use crate::place::Place;
 use crate::rollout::step::Attached;
-use crate::secret::{Secret, Secrets};
+use crate::secret::{Named, Secret, Secrets};
+
+pub use alloy::Api;
 
 /// What Incus does with a workload when its member is evacuated. One that belongs to its machine stays there, stopped.
 pub const EVACUATE: &str = "cluster.evacuate";
@@ -26,6 +31,8 @@ pub const METRICS_FILES: [&str; 2] = ["metrics_crt", "metrics_key"];
 pub struct Surroundings {
     /// The values of the versions that the declaration names.
     pub secrets: Secrets,
+    /// How each machine's own Incus is reached there; only a collector asks.
+    pub apis: BTreeMap<String, Api>,
     /// The storage pool of the root disk; `None` if the workload or one of its profiles brings one.
     pub root_pool: Option<String>,
 }
@@ -45,7 +52,25 @@ pub struct Rendered {
     /// Incus profiles in order; `None`: Incus's own choice.
     pub profiles: Option<Vec<String>>,
     /// What has to stand in its file system before it starts.
-    pub files: Vec<File>,
+    pub files: Files,
+}
+
+/// The files of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files(pub Vec<File>);
+
+impl Files {
+    /// The folders of all files, each before what is in it.
+    pub fn folders(&self) -> BTreeSet<&str> {
+        let folders = |file: &'_ File| -> Vec<usize> {
+            let ends = file.path.match_indices('/').map(|(end, _)| end);
+            ends.filter(|end| *end > 0).collect()
+        };
+        self.0
+            .iter()
+            .flat_map(|file| folders(file).into_iter().map(|end| &file.path[..end]))
+            .collect()
+    }
 }
 
 /// A file of a workload, owned by its root.
@@ -95,11 +120,16 @@ pub fn render(
     stay_with_the_machine(&mut rendered, spec);
     match spec.r#type {
         // Nothing is injected: whoever brings an image knows what it reads.
-        AppType::GenericStateless | AppType::GenericExclusive | AppType::Alloy => {
-            environment(&mut rendered, spec, place, around);
+        AppType::GenericStateless | AppType::GenericExclusive => {
+            environment(&mut rendered, spec, &around.secrets.at(place));
+        }
+        AppType::Alloy => {
+            let variables = alloy::variables(around.secrets.at(place));
+            environment(&mut rendered, spec, &variables);
+            alloy::collector(&mut rendered, spec, place, around);
         }
         AppType::Agent => {
-            environment(&mut rendered, spec, place, around);
+            environment(&mut rendered, spec, &around.secrets.at(place));
             identity(&mut rendered, spec, place, generation);
         }
     }
@@ -164,11 +194,11 @@ fn stay_with_the_machine(rendered: &mut Rendered, spec: &AppSpec) {
 }
 
 /// Variables as declared, then secrets; a declaration has each name once (`declared/secrets.rs`).
-fn environment(rendered: &mut Rendered, spec: &AppSpec, place: &Place, around: &Surroundings) {
+fn environment(rendered: &mut Rendered, spec: &AppSpec, secrets: &Named) {
     for (name, value) in &spec.workload.environment {
         rendered.set_variable(name, value);
     }
-    for (name, secret) in &around.secrets.at(place) {
+    for (name, secret) in secrets {
         rendered.set_variable(name, secret.expose());
     }
 }

@@ -93,7 +93,9 @@ fn workload() -> Attribute {
     Attribute::single("workload", [
         Attribute::string("kind").optional().describe("`container` (the default) or `vm`."),
         Attribute::map("config", Type::String).optional().describe(
-            "Incus configuration keys, such as `limits.memory`.",
+            "Incus configuration keys, such as `limits.memory`. Reserved are `user.homelab-ops.…`, `environment.…`, `volatile.…` \
+             and `image.…`, for a `per-node` app `cluster.evacuate`, which is `stop`, and with `live_migration` \
+             `migration.stateful`.",
         ),
         Attribute::map("devices", Type::map(Type::String)).optional().describe(
             "Incus devices by name. A root disk on the provider's `storage_pool` is added if neither this nor a profile \

@@ -94,6 +94,27 @@ pub(super) fn version(
     }
 }
 
+/// HO-OBS-04: a certificate is of no use without its key.
+pub(super) fn check_metrics(declared: &Declared, r#type: Option<AppType>, issues: &mut Vec<Issue>) {
+    if r#type != Some(AppType::Alloy) {
+        return;
+    }
+    for (machine, names) in declared.node_secrets.known().into_iter().flatten() {
+        let Given::Known(names) = names else { continue };
+        let [has_certificate, has_key] = METRICS_FILES.map(|name| names.contains(name));
+        if has_certificate != has_key {
+            issues.push(Issue::new(
+                vec![
+                    Step::Attribute("node_secrets_wo"),
+                    Step::Key(machine.clone()),
+                ],
+                "A machine has half of what reads its metrics",
+                "Only one of `metrics_crt` and `metrics_key` is set. Expected both, as `homelab_seed` makes them, or neither.",
+            ));
+        }
+    }
+}
+
 /// Incus takes no variable of more than one line. What a collector gets as files may have them.
 pub(super) fn check_lines(declared: &Declared, r#type: Option<AppType>, issues: &mut Vec<Issue>) {
     for (machine, name) in &declared.of_many_lines {

@@ -139,6 +139,33 @@ fn curated_types_want_what_is_theirs() {
     assert_eq!(refused(&collector), expected);
 }
 
+/// HO-OBS-04: a collector reads metrics with a whole pair, and is what can be given files.
+#[test]
+fn a_collector_is_a_container_with_a_whole_pair() {
+    let with = |r#type: &str, names: &[&str], kind: Given<String>| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let declared = Declared {
+            r#type: known(r#type),
+            replicas: known("per-node"),
+            alloy: Given::Unknown,
+            node_secrets: Given::Known(BTreeMap::from([("a".to_owned(), Given::Known(names))])),
+            node_secrets_version: Given::Known(1),
+            workload: Given::Known(DeclaredWorkload {
+                kind,
+                ..DeclaredWorkload::default()
+            }),
+            ..sound()
+        };
+        refused(&declared)
+    };
+    let (both, half) = (&["metrics_crt", "metrics_key"][..], &["metrics_key"][..]);
+    let absent = || Given::Absent;
+    assert_eq!(with("alloy", both, absent()), [""; 0]);
+    assert_eq!(with("alloy", half, absent()), [".node_secrets_wo[a]"]);
+    assert_eq!(with("alloy", both, known("vm")), [".workload.kind"]);
+    assert_eq!(with("generic-stateless", half, known("vm")), [""; 0]);
+}
+
 /// Only what carries its memory and its disks with it can move while it runs, and only what waits has an end.
 #[test]
 fn what_cannot_be_is_refused() {

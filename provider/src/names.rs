@@ -87,3 +87,49 @@ fn key(spec: &AppSpec) -> String {
     let name = spec.image.reference.written();
     format!("{protocol} {} {kind} {name}", self::server(spec))
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::app::declared::{Declared, DeclaredImage};
+    use domain::given::Given;
+    use incus::{Client, Endpoint};
+    use reconcile::cluster::Settings;
+
+    use super::*;
+
+    /// An app with an image of a registry.
+    fn spec(server: &str, name: &str) -> AppSpec {
+        let known = |text: &str| Given::Known(text.to_owned());
+        let declared = Declared {
+            name: known("web"),
+            r#type: known("generic-stateless"),
+            replicas: known("1"),
+            image: Given::Known(DeclaredImage {
+                server: known(server),
+                protocol: known("oci"),
+                alias: known(name),
+                ..DeclaredImage::default()
+            }),
+            ..Declared::default()
+        };
+        declared.spec().expect("a sound declaration")
+    }
+
+    /// The cluster is asked first which images it can run, and this one answers to nobody.
+    #[tokio::test]
+    async fn a_server_without_an_answer_is_asked_once() {
+        let nowhere = Endpoint::Unix("/nowhere.socket".into());
+        let cluster = Cluster::new(Client::new(vec![nowhere]), Settings::default());
+        let names = Names::default();
+        for (server, name, asked) in [
+            ("http://one", "a", true),
+            ("http://one", "b", false),
+            ("http://one", "a", true),
+            ("http://two", "b", true),
+        ] {
+            let answer = names.look_up(&cluster, &spec(server, name)).await;
+            let was_asked = matches!(answer, Answer::Failed(_));
+            assert_eq!(was_asked, asked, "{server} {name}: {answer:?}");
+        }
+    }
+}

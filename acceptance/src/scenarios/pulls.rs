@@ -5,6 +5,7 @@
 mod killed;
 mod layers;
 mod lists;
+mod own;
 mod public;
 mod registry;
 mod site;
@@ -88,6 +89,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 30,
         run: public::incus,
+    },
+    Scenario {
+        name: "a_followed_alias_of_the_cluster_is_rolled_out_when_it_moves",
+        proves: "An alias of the cluster's own images that moved shows in the plan and is rolled out where it is followed, and \
+                 changes nothing where it is not; images that nobody has pulled for apps stay.",
+        group: "images",
+        needs: &[],
+        seconds: 15,
+        run: own::followed,
     },
     Scenario {
         name: "a_pull_survives_a_kill_at_each_of_its_requests",

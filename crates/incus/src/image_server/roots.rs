@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -39,11 +39,11 @@ fn believing(authorities: Vec<CertificateDer<'static>>) -> Option<Arc<ClientConf
 }
 
 /// Shakes hands with a server that should be `host`.
-pub(super) async fn shake_hands(
+pub(super) async fn shake_hands<S: AsyncRead + AsyncWrite + Unpin>(
     configuration: Arc<ClientConfig>,
     host: &str,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, TransportError> {
+    stream: S,
+) -> Result<TlsStream<S>, TransportError> {
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| TransportError::Connect(io::Error::other(error)))?;
     TlsConnector::from(configuration)
@@ -57,7 +57,7 @@ mod tests {
     use rcgen::{CertifiedKey, generate_simple_self_signed};
     use rustls::ServerConfig;
     use rustls::pki_types::PrivatePkcs8KeyDer;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio_rustls::TlsAcceptor;
 
     use super::*;

@@ -87,7 +87,10 @@ fn unused<'a>(
 ) -> Vec<&'a str> {
     ours.iter()
         .filter(|(fingerprint, digest)| {
-            !declared.contains(digest.as_str()) && !running.contains(fingerprint.as_str())
+            // An app may name an image of ours as one of the cluster's own, by its fingerprint.
+            let names = [digest, fingerprint].map(String::as_str);
+            names.iter().all(|name| !declared.contains(name))
+                && !running.contains(fingerprint.as_str())
         })
         .map(|(fingerprint, _)| fingerprint.as_str())
         .collect()
@@ -107,6 +110,7 @@ mod tests {
         };
         assert_eq!(gone(&[], &[]), "f1 f2 f3");
         assert_eq!(gone(&["d1"], &["f2", "other"]), "f3");
+        assert_eq!(gone(&["f1", "d3"], &[]), "f2");
         assert_eq!(gone(&["d1", "d2", "d3"], &[]), "");
     }
 }

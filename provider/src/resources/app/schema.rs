@@ -4,6 +4,7 @@
 
 mod beside;
 
+use domain::app::{ImageServer, Protocol};
 use tfplugin::{Attribute, Schema, Type, Value, same_duration, timeouts_attribute};
 
 /// The schema.
@@ -66,7 +67,7 @@ fn image() -> Attribute {
         Attribute::string("fingerprint").optional().describe(
             "The image by content: the fingerprint, or its first 12 digits or more. OCI images have none.",
         ),
-        Attribute::string("server").optional().describe(
+        Attribute::string("server").optional().same_meaning(same_server).describe(
             "Where the image is: an address such as `https://images.linuxcontainers.org`, without user or password. Names are \
              looked up from where the provider runs, and a member of the cluster pulls the image. Unset, it is one of the \
              cluster's own images. Images that were pulled for apps are deleted with the last of these.",
@@ -87,6 +88,13 @@ fn image() -> Attribute {
         "What the workloads start from: exactly one of `alias` and `fingerprint`, among the cluster's own images or on a \
          `server`.",
     )
+}
+
+/// Whether two texts are the same address of a server of images.
+fn same_server(left: &Value, right: &Value) -> bool {
+    // How it is spoken to is another attribute.
+    let parse = |value: &Value| ImageServer::parse(Protocol::Incus, value.as_str()?).ok();
+    parse(left).is_some() && parse(left) == parse(right)
 }
 
 fn workload() -> Attribute {

@@ -18,7 +18,7 @@ const LIST: &str = r#"{"format": "products:1.0", "products": {
     "snapshot": {"items": {"incus_combined.tar.gz": {"ftype": "incus_combined.tar.gz", "sha256": "99"}}}}},
   "debian:13:arm64": {"aliases": "debian/13", "arch": "arm64", "versions": {
     "20261129": {"items": {
-      "incus.tar.xz": {"ftype": "incus.tar.xz", "combined_sha256": "23"},
+      "incus.tar.xz": {"ftype": "incus.tar.xz", "combined_sha256": "23", "combined_squashfs_sha256": "24"},
       "root.tar.xz": {"ftype": "root.tar.xz", "sha256": "26"}}}}},
   "app:amd64": {"aliases": "app", "arch": "amd64", "versions": {
     "20261129": {"items": {"incus_combined.tar.gz": {"ftype": "incus_combined.tar.gz", "sha256": "31"}}}}},

@@ -277,3 +277,24 @@ fn a_name_that_stays_or_is_not_answered_for_or_not_followed_changes_nothing() {
         assert_eq!(plan.attr("image_digest").as_str(), Some("d1"));
     }
 }
+
+#[test]
+fn another_spelling_of_a_server_changes_nothing() {
+    let with_server = |mut object: Value, server: &str| {
+        let image = [("server", server), ("protocol", "oci"), ("alias", "web:1")];
+        let image = image.map(|(name, value)| (name, Value::from(value)));
+        object.set_attr("image", Value::object(image));
+        object
+    };
+    let (state, mut seen) = applied();
+    let state = with_server(state, "https://ghcr.io");
+    let mut spec = declared(&state).spec().expect("a sound declaration");
+    spec.image.digest = Some("d1".to_owned());
+    seen.observation.workloads[0].spec = spec.hash();
+    seen.spec = Some(spec);
+    let config = with_server(config("app/v1", "1"), "https://GHCR.io/");
+    let plan = planned(config, &state, seen.write());
+    assert_eq!(unknown(&plan), [""; 0]);
+    let server = |object: &Value| object.attr("image").attr("server").clone();
+    assert_eq!(server(&plan), server(&state));
+}

@@ -12,15 +12,18 @@ use std::collections::BTreeMap;
 use domain::app::{AppSpec, ImageReference};
 use domain::moment::Moment;
 use domain::observation::Observation;
-use domain::rollout::phase;
+use domain::rollout::phase::{self, Phase};
+use domain::status::AppStatus;
 use domain::work::Work;
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
 
+use crate::adoption;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::image;
+use crate::store;
 
 pub use remove::remove;
 
@@ -63,7 +66,8 @@ impl Rollout<'_> {
     /// Brings the app to what its revision declares.
     ///
     /// # Expected flow
-    /// Passes of observe → probe → decide → record → execute, with waits between them.
+    /// What was made by hand and is to be taken over gets its keys. Then passes of observe → probe → decide → record →
+    /// execute, with waits between them.
     ///
     /// # Guarantees
     /// What is decided is recorded before it is done. The record is won against every other executor; whoever is
@@ -72,8 +76,26 @@ impl Rollout<'_> {
     /// # Errors
     /// A failed rollout leaves what served before serving; stopped and timed-out ones leave everything where it is.
     /// In each case the next apply goes on from what is there.
-    pub async fn converge(mut self) -> Result<Converged, Error> {
+    pub async fn converge(self) -> Result<Converged, Error> {
+        let (cluster, app, revision) = (self.cluster, self.spec.name.as_str(), self.revision);
+        let ended = self.run().await;
+        let told = match &ended {
+            Ok(_) => Some((Phase::Serving.word(), None)),
+            Err(Error::RolloutFailed { failure, .. }) => {
+                Some((Phase::Reverted.word(), Some(failure.record.error.clone())))
+            }
+            Err(error) => phase_after(error).map(|phase| (phase, Some(error.told()))),
+        };
+        if let Some((phase, error)) = told {
+            let status = AppStatus::new(revision, phase, error.as_deref(), clock::now());
+            store::status::tell(cluster, app, &status).await;
+        }
+        ended
+    }
+
+    async fn run(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
+        adoption::run(&mut self).await?;
         let needs_root_disk = needs_root_disk(self.cluster, self.spec).await?;
         let observation = pass::run(&mut self, needs_root_disk).await?;
         let addresses = addresses(self.cluster, &observation).await;
@@ -84,9 +106,36 @@ impl Rollout<'_> {
         })
     }
 
+    /// Stores what was decided, before it is done.
+    pub(crate) async fn record(&mut self, work: Work) -> Result<(), Error> {
+        let revision = self.work_revision + 1;
+        store::record(self.cluster, &self.spec.name, revision, &work).await?;
+        (self.work, self.work_revision) = (work, revision);
+        Ok(())
+    }
+
+    /// Goes on from what an executor of an older revision has recorded meanwhile.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), Error> {
+        let newest = store::catch_up(self.cluster, &self.spec.name, self.revision).await?;
+        (self.work_revision, self.work) = newest;
+        self.work.revision = self.revision;
+        Ok(())
+    }
+
     /// The word for where the rollout is.
     fn phase(&self, observation: &Observation, now: Moment) -> &'static str {
         phase::of(self.spec, observation, &self.work, now).word()
+    }
+}
+
+/// Where a rollout is that has ended in an error; none if it is not its business to say so.
+fn phase_after(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Overtaken { .. } | Error::RecordTaken { .. } => None,
+        Error::Stopped { phase, .. } | Error::TimedOut { phase, .. } => Some(phase),
+        // Whoever does not answer would not take it either.
+        error if error.may_pass() => None,
+        _ => Some(Phase::Degraded.word()),
     }
 }
 

@@ -18,7 +18,6 @@ use crate::error::Error;
 use crate::execute::{Done, Template, execute};
 use crate::health;
 use crate::observe;
-use crate::store;
 use crate::wake::Wake;
 
 /// How often a start is tried before it counts as failed: a create that was cut off may still be going on inside
@@ -50,6 +49,8 @@ struct Learned {
     ended: BTreeSet<String>,
     /// How many passes in a row were disturbed.
     disturbed: u32,
+    /// How often an executor of an older revision was faster with its record.
+    outrun: u32,
     /// Kept outputs, by instance name.
     outputs: BTreeMap<String, String>,
     /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
@@ -71,7 +72,9 @@ pub(super) async fn run(
         let observation = observe(rollout, &mut learned, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
-        record(rollout, &decision, &mut learned.recorded).await?;
+        if !record(rollout, &decision, &mut learned).await? {
+            continue;
+        }
         let next = match perform(rollout, needs_root_disk, &decision, &mut learned).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
@@ -243,31 +246,31 @@ fn check_for_end(
     Ok(())
 }
 
-/// Stores the record of a decision, if it has a new one.
+/// Stores the record of a decision, if it has a new one. False: what is on record has changed, so it is decided anew.
 ///
 /// The same decision of an executor before is none of ours: whoever acts must have won a record, or nothing would stop
 /// it when it is overtaken.
 async fn record(
     rollout: &mut Rollout<'_>,
     decision: &Decision,
-    recorded: &mut bool,
-) -> Result<(), Error> {
+    learned: &mut Learned,
+) -> Result<bool, Error> {
     let acts = decision.steps.iter().any(Step::is_act);
-    if decision.work == rollout.work && (*recorded || !acts) {
-        return Ok(());
+    if decision.work == rollout.work && (learned.recorded || !acts) {
+        return Ok(true);
     }
-    let revision = rollout.work_revision + 1;
-    store::record(
-        rollout.cluster,
-        &rollout.spec.name,
-        revision,
-        &decision.work,
-    )
-    .await?;
-    rollout.work = decision.work.clone();
-    rollout.work_revision = revision;
-    *recorded = true;
-    Ok(())
+    match rollout.record(decision.work.clone()).await {
+        Ok(()) => {
+            learned.recorded = true;
+            Ok(true)
+        }
+        Err(Error::RecordTaken { .. }) if learned.outrun < DISTURBANCES => {
+            learned.outrun += 1;
+            rollout.catch_up().await?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 async fn perform(

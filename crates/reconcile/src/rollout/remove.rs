@@ -3,13 +3,15 @@
 //! Before: the provider has published the tombstone. After: `execute.rs`, and `store.rs` to clear what is below it.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use domain::app::STOP_GRACE;
 use domain::entry::Kind;
-use domain::observation::Workload;
+use domain::observation::{Observation, Workload};
 use domain::rollout::PROBE_INTERVAL;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
+use incus::operation::{self, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::{DISTURBANCES, until};
@@ -21,13 +23,17 @@ use crate::observe;
 use crate::store;
 use crate::wake::Wake;
 
+/// How often a removal looks again for what is on record and was never seen, a second apart.
+const LATE_LOOKS: u32 = 2;
+
 /// Deletes every workload of an app, gracefully, and then its records below the tombstone.
 ///
 /// # Guarantees
-/// Only workloads that carry the app's keys are touched. It may run again after any interruption.
+/// Only workloads that carry the app's keys are touched. It may run again after any interruption. It does not end while
+/// Incus is making one.
 ///
 /// # Errors
-/// [`Error::OutOfReach`] if workloads are on members that do not answer; everything else is gone then.
+/// [`Error::OutOfReach`] if workloads, or what may be some, are on members that do not answer; everything else is gone then.
 pub async fn remove(
     cluster: &Cluster,
     app: &str,
@@ -40,16 +46,26 @@ pub async fn remove(
     let (mut work_revision, mut work) = work;
     work.revision = tombstone;
     let mut wake = Wake::listen(cluster).await;
-    let mut disturbed = 0;
+    let (mut disturbed, mut outrun) = (0, 0);
+    let mut late = Late::new(&work);
     // What is on record already may be of a destroy that was cut off: whoever deletes must have won a record.
     let mut recorded = false;
     loop {
+        // Asked before the list: what is made between the two answers is in one of them.
+        let making = making(cluster, app, &work).await?;
         let world = observe::world(cluster).await?;
         let observation = world.of_app(app, &work);
         let now = clock::now();
-        let (next, workloads) = match removal::decide(&observation, &work) {
+        late.see(&observation);
+        let removal = removal::decide(&observation, &work);
+        let is_done = removal == Removal::Done;
+        let (next, workloads) = match removal {
             Removal::Delete { work, workloads } => (work, workloads),
-            Removal::Done => return store::clear(cluster, Kind::App, app, tombstone).await,
+            Removal::Done if !making.is_empty() || late.look_again() => (work.clone(), Vec::new()),
+            Removal::Done => {
+                hidden(cluster, app, &observation).await?;
+                return store::clear(cluster, Kind::App, app, tombstone).await;
+            }
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
                     app: app.to_owned(),
@@ -57,24 +73,27 @@ pub async fn remove(
                 });
             }
         };
-        if stop.is_cancelled() {
-            return Err(Error::Stopped {
-                app: app.to_owned(),
-                phase: "deleting",
-            });
-        }
-        if now >= give_up_at {
-            return Err(Error::TimedOut {
-                app: app.to_owned(),
-                phase: "deleting",
-                limit,
-            });
+        check_for_end(app, stop, now >= give_up_at, limit)?;
+        if is_done {
+            let ours = |name: &str| making.contains(name);
+            wake.wait(PROBE_INTERVAL, ours).await;
+            continue;
         }
         if next != work || !recorded {
-            work_revision += 1;
-            store::record(cluster, app, work_revision, &next).await?;
-            work = next;
-            recorded = true;
+            match store::record(cluster, app, work_revision + 1, &next).await {
+                Ok(()) => {
+                    work_revision += 1;
+                    work = next;
+                    recorded = true;
+                }
+                Err(Error::RecordTaken { .. }) if outrun < DISTURBANCES => {
+                    outrun += 1;
+                    (work_revision, work) = store::catch_up(cluster, app, tombstone).await?;
+                    work.revision = tombstone;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
         }
         let turn = cluster.steps.acquire().await.ok();
         let deletes = workloads
@@ -95,6 +114,85 @@ pub async fn remove(
                 wake.wait(PROBE_INTERVAL, ours).await;
             }
         }
+    }
+}
+
+fn check_for_end(
+    app: &str,
+    stop: &CancellationToken,
+    is_late: bool,
+    limit: Duration,
+) -> Result<(), Error> {
+    let (app, phase) = (app.to_owned(), "deleting");
+    if stop.is_cancelled() {
+        return Err(Error::Stopped { app, phase });
+    }
+    if is_late {
+        return Err(Error::TimedOut { app, phase, limit });
+    }
+    Ok(())
+}
+
+/// What is on record as made and was never seen: whoever recorded it may be about to send the create, and will stop after
+/// that, since the tombstone is newer.
+struct Late {
+    names: BTreeSet<String>,
+    looks: u32,
+}
+
+impl Late {
+    fn new(work: &Work) -> Self {
+        let made = work.slots.values().flat_map(|slot| &slot.workloads);
+        let names = made.filter(|made| !made.doomed);
+        Self {
+            names: names.map(|made| made.name.clone()).collect(),
+            looks: 0,
+        }
+    }
+
+    fn see(&mut self, observation: &Observation) {
+        for workload in &observation.workloads {
+            self.names.remove(&workload.name);
+        }
+    }
+
+    fn look_again(&mut self) -> bool {
+        self.looks += 1;
+        !self.names.is_empty() && self.looks <= LATE_LOOKS
+    }
+}
+
+/// The instances of the app that Incus is busy with: one that is being made is in no list until its image is unpacked.
+async fn making(cluster: &Cluster, app: &str, work: &Work) -> Result<BTreeSet<String>, Error> {
+    let operations = operation::list(&cluster.project);
+    let operations = cluster.client.send(operations).await?;
+    let running = operations
+        .iter()
+        .filter(|operation| operation.progress() == Progress::Running);
+    let named = running
+        .flat_map(|operation| operation.resources.get("instances"))
+        .flatten()
+        .filter_map(|address| address.split('?').next()?.rsplit('/').next());
+    let is_ours = |name: &&str| work.by_name(name).is_some() || removal::may_be_workload(app, name);
+    Ok(named.filter(is_ours).map(str::to_owned).collect())
+}
+
+/// Makes sure that nothing which may be the app's hides on a member that does not answer: if the record was lost, the name
+/// is all that is left to tell.
+async fn hidden(cluster: &Cluster, app: &str, observation: &Observation) -> Result<(), Error> {
+    if observation.unclear.is_empty() {
+        return Ok(());
+    }
+    let fleet = store::snapshot(cluster).await?;
+    let others = fleet.apps.iter().filter(|(name, _)| *name != app);
+    let works: Vec<&Work> = others.map(|(_, record)| &record.work).collect();
+    let hidden = removal::hidden(app, observation, &works);
+    match hidden.is_empty() {
+        true => Ok(()),
+        false => Err(Error::OutOfReach {
+            app: app.to_owned(),
+            workloads: hidden,
+        }),
     }
 }
 

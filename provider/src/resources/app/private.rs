@@ -3,6 +3,7 @@
 //! Before: a Read, or the end of an apply. After: `app/plan.rs`. It is a cache that OpenTofu sometimes loses: every
 //! reader copes with an empty one.
 
+use domain::adoption::Found;
 use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -30,6 +31,9 @@ pub(super) struct Private {
     /// (docs/decisions/0007), and its plan must know the workloads that have it already.
     #[serde(default)]
     pub(super) failed_image: Option<String>,
+    /// The instances that the next apply takes over.
+    #[serde(default)]
+    pub(super) adopts: Vec<Found>,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -66,6 +70,7 @@ impl Private {
             work: record.work.clone(),
             at,
             failed_image: None,
+            adopts: Vec::new(),
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }

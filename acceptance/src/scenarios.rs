@@ -2,6 +2,7 @@
 //!
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
+mod adoption;
 mod app;
 mod docs;
 mod drift;
@@ -18,6 +19,7 @@ mod members;
 mod network;
 mod ownership;
 mod packaging;
+mod preflight;
 mod preseed;
 mod refusals;
 mod rollout;
@@ -45,10 +47,12 @@ pub fn all() -> Vec<Scenario> {
         functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
+        adoption::SCENARIOS,
         rollout::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
+        preflight::SCENARIOS,
         kills::SCENARIOS,
         members::SCENARIOS,
         https::SCENARIOS,

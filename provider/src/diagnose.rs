@@ -136,7 +136,7 @@ fn hint(name: &str, error: &Error) -> Option<String> {
             "It was removed outside of this configuration. Run `tofu plan` again to see it created.".to_owned()
         }
         Error::Overtaken { .. } => {
-            "Two applies of one app ran at the same time, and this one has stopped before its next step; the newer one \
+            "Two applies of one app ran at the same time, and this one has stopped before its next step; the other one \
              counts. Make sure that they share one state with locking, then apply again."
                 .to_owned()
         }

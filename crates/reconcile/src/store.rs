@@ -128,7 +128,7 @@ pub(crate) async fn catch_up(
     still_highest_app(cluster, app, revision).await?;
     let record = snapshot(cluster).await?.apps.remove(app);
     let record = record.unwrap_or_default();
-    match record.work.revision < revision {
+    match record.work.is_behind(revision) {
         true => Ok((record.work_revision, record.work)),
         false => Err(Error::RecordTaken {
             app: app.to_owned(),

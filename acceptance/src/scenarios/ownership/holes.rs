@@ -119,8 +119,7 @@ pub(super) fn two_at_once(context: &Context) -> Result<()> {
             "both stopped: {told:#?}"
         );
         for run in ended.into_iter().filter(|run| run.code != Some(0)) {
-            run.failed()?
-                .says("another change of app race was published")?;
+            run.failed()?.says("change of app race was published")?;
         }
         one.apply()?.succeeded()?;
         expect_serving(&lab.observer(), "race", 2, image)?;

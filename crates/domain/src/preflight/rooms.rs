@@ -32,7 +32,12 @@ fn limits(spec: &AppSpec, facts: &Facts, observation: &Observation, issues: &mut
     };
     let missing = observation.places(spec.replicas).filter(is_empty).count();
     let declared = spec.hash();
-    let rolls = observation.workloads.iter().any(|one| one.spec != declared);
+    // Of a member that does not answer nobody knows what its workloads were made from.
+    let mut live = observation
+        .workloads
+        .iter()
+        .filter(|one| one.status.is_live());
+    let rolls = live.any(|one| one.spec != declared);
     let needed = missing + usize::from(rolls);
     let is_vm = spec.workload.kind == Kind::Vm;
     let here = || {

@@ -2,6 +2,7 @@
 //!
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
+mod adoption;
 mod app;
 mod collector;
 mod docs;
@@ -20,6 +21,7 @@ mod network;
 mod ownership;
 mod packaging;
 mod per_node;
+mod preflight;
 mod preseed;
 mod pulls;
 mod refusals;
@@ -52,6 +54,7 @@ pub fn all() -> Vec<Scenario> {
         functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
+        adoption::SCENARIOS,
         rollout::SCENARIOS,
         secrets::SCENARIOS,
         replicas::SCENARIOS,
@@ -60,6 +63,7 @@ pub fn all() -> Vec<Scenario> {
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
+        preflight::SCENARIOS,
         kills::SCENARIOS,
         members::SCENARIOS,
         https::SCENARIOS,

@@ -8,6 +8,7 @@ mod member;
 
 use std::error::Error as _;
 
+use domain::adoption;
 use domain::app::{AppSpec, Protocol};
 use domain::entry::Refusal;
 use domain::issue::{Issue, Step};
@@ -96,6 +97,12 @@ pub(crate) fn cluster(error: &Error) -> Diagnostic {
     })
 }
 
+/// Why instances are not taken over, each as a sentence.
+pub(crate) fn reasons(refused: &[adoption::Refusal]) -> String {
+    let sentence = |refusal: &adoption::Refusal| format!("{}.", capitalised(&refusal.to_string()));
+    refused.iter().map(sentence).collect::<Vec<_>>().join("\n")
+}
+
 /// The message with its causes, as sentences.
 fn seen(error: &Error) -> String {
     let text = match error {
@@ -146,9 +153,16 @@ fn hint(name: &str, error: &Error) -> Option<String> {
             "It was removed outside of this configuration. Run `tofu plan` again to see it created.".to_owned()
         }
         Error::Overtaken { .. } => {
-            "Two applies of one app ran at the same time. Make sure that they share one state with locking, then \
-             apply again."
+            "Two applies of one app ran at the same time, and this one has stopped before its next step; the other one \
+             counts. Make sure that they share one state with locking, then apply again."
                 .to_owned()
+        }
+        Error::RecordTaken { .. } => {
+            "This one has stopped before its next step. Wait until the other one is done, then apply again."
+                .to_owned()
+        }
+        Error::Adoption { refused, .. } => {
+            format!("{}\n\nNothing was changed.", reasons(refused))
         }
         Error::NoImage { written, .. } => format!(
             "Expected an image of that alias or fingerprint. `incus image list` shows what is there; \

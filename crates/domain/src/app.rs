@@ -50,6 +50,8 @@ pub mod key {
     pub const HEALTHY_START: &str = "user.homelab-ops.healthy-start";
     /// Which of the app's volumes a storage volume is.
     pub const VOLUME: &str = "user.homelab-ops.volume";
+    /// The name of an instance that was made by hand and taken over. A copy of it carries the name of another instance.
+    pub const ADOPTED: &str = "user.homelab-ops.adopted";
 }
 
 /// How long a workload may take to stop by itself before it is stopped by force.
@@ -89,6 +91,10 @@ pub struct AppSpec {
     /// The revision with which the secrets of these versions were stored; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_revision: Option<u64>,
+    /// Instances that were made by hand and become the first generation, in the order of their places. Only the revisions
+    /// of a create that has not finished have any: whoever takes that up goes on with them (docs/decisions/0022).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopts: Vec<String>,
     /// What a curated type wants to know beside all that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, String>,
@@ -173,6 +179,7 @@ impl AppSpec {
             secrets: None,
             node_secrets: None,
             secrets_revision: None,
+            adopts: Vec::new(),
             params: BTreeMap::new(),
             destinations: BTreeMap::new(),
             primary: None,
@@ -225,10 +232,11 @@ impl AppSpec {
         same_kind && self.image.names_same(&other.image)
     }
 
-    /// The declaration alone, as it is before its image is looked up.
+    /// The declaration alone, as it is before its image is looked up and without what it takes over.
     fn without_digest(&self) -> AppSpec {
         let mut spec = self.clone();
         (spec.image.digest, spec.secrets_revision) = (None, None);
+        spec.adopts.clear();
         spec
     }
 

@@ -273,23 +273,28 @@ pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Obse
     observation
         .workloads
         .sort_by(|one, other| (&one.place, one.generation).cmp(&(&other.place, other.generation)));
-    set_copies_apart(app, &mut observation, work);
+    set_copies_apart(app, &mut observation, work, &adopted(seen));
     observation
 }
 
-/// A copy of a workload that somebody made by hand carries its keys: of two with the same place and generation, one is
-/// the workload, and the other is theirs.
-fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
+/// A copy of a workload that somebody made by hand carries its keys, also when the workload is long gone: what neither
+/// the record nor its own name says to be ours is theirs. Of two with the same place and generation, one is the workload.
+fn set_copies_apart(
+    app: &str,
+    observation: &mut Observation,
+    work: &Work,
+    adopted: &BTreeSet<&str>,
+) {
     let mut workloads: Vec<Workload> = Vec::with_capacity(observation.workloads.len());
+    let rank = |one: &Workload| originality(app, one, work, adopted);
     for workload in core::mem::take(&mut observation.workloads) {
         let place = |one: &Workload| (one.place.clone(), one.generation);
         let copy = match workloads.last_mut() {
-            Some(last) if place(last) == place(&workload) => {
-                match originality(app, &workload, work) > originality(app, last, work) {
-                    true => core::mem::replace(last, workload),
-                    false => workload,
-                }
-            }
+            _ if rank(&workload) == Originality::default() => workload,
+            Some(last) if place(last) == place(&workload) => match rank(&workload) > rank(last) {
+                true => core::mem::replace(last, workload),
+                false => workload,
+            },
             _ => {
                 workloads.push(workload);
                 continue;
@@ -300,18 +305,41 @@ fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
     observation.workloads = workloads;
 }
 
-/// How much speaks for an instance being the one that we made: the record, then the name that we would give it.
-fn originality(app: &str, workload: &Workload, work: &Work) -> (bool, bool) {
+/// What speaks for an instance being the one that we made, the strongest first; by default nothing does.
+#[derive(Default, PartialEq, PartialOrd)]
+struct Originality {
+    /// The record names it.
+    recorded: bool,
+    /// It has the name that we would give it, or that it was taken over by.
+    named: bool,
+}
+
+fn originality(
+    app: &str,
+    workload: &Workload,
+    work: &Work,
+    adopted: &BTreeSet<&str>,
+) -> Originality {
     let (place, generation) = (&workload.place, workload.generation);
     let recorded = work.made(place, generation);
     let names = [
         workload_name(app, None, generation),
         workload_name(app, Some(&place.key()), generation),
     ];
-    (
-        recorded.is_some_and(|made| made.name == workload.name),
-        names.contains(&workload.name),
-    )
+    Originality {
+        recorded: recorded.is_some_and(|made| made.name == workload.name),
+        named: names.contains(&workload.name) || adopted.contains(workload.name.as_str()),
+    }
+}
+
+/// The instances that were taken over and still have the name that they had then; a copy of one has another.
+fn adopted(seen: &[Seen]) -> BTreeSet<&str> {
+    let is_adopted = |instance: &&Seen| {
+        let config = instance.config.as_ref();
+        config.and_then(|config| config.get(key::ADOPTED)) == Some(&instance.name)
+    };
+    let adopted = seen.iter().filter(is_adopted);
+    adopted.map(|instance| instance.name.as_str()).collect()
 }
 
 /// Where a workload or a volume stands, by its keys; without any it is the only one of its app.

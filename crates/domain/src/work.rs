@@ -103,6 +103,13 @@ pub struct FailureRecord {
 }
 
 impl Work {
+    /// Whether the executor of `revision` may go on from this record, which was written where its own should have been. One
+    /// of an older revision sees at once that it is overtaken, and does nothing more; one of the same or a newer revision
+    /// goes on itself.
+    pub fn is_behind(&self, revision: u64) -> bool {
+        self.revision < revision
+    }
+
     /// When the trial of a workload began, if this revision has begun it.
     pub fn trial_since(&self, place: &Place, generation: u64) -> Option<Moment> {
         let clock = self.made(place, generation)?.trial?;
@@ -198,4 +205,21 @@ pub fn bounded(error: &str) -> String {
         end -= 1;
     }
     error[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two executors whose records meet, the one with the newer revision goes on, so they never stop each other.
+    #[test]
+    fn of_two_executors_exactly_one_goes_on() {
+        for (ours, theirs, goes_on) in [(6, 5, true), (5, 6, false), (5, 5, false), (1, 0, true)] {
+            let record = Work {
+                revision: theirs,
+                ..Work::default()
+            };
+            assert_eq!(record.is_behind(ours), goes_on, "{ours} and {theirs}");
+        }
+    }
 }

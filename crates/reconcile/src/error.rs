@@ -5,6 +5,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use domain::adoption::Refusal as Refused;
 use domain::app::Protocol;
 use domain::entry::Refusal;
 use domain::placement::NoMember;
@@ -94,9 +95,7 @@ pub enum Error {
         member: String,
     },
     /// Another apply or another executor wrote a newer revision.
-    #[error(
-        "another change of {of} was published meanwhile, as revision {newest}; revision {ours} stops here"
-    )]
+    #[error("{}", overtaken(of, *ours, *newest))]
     Overtaken {
         /// The app or member.
         of: String,
@@ -104,6 +103,12 @@ pub enum Error {
         ours: u64,
         /// What is the highest now.
         newest: u64,
+    },
+    /// Another executor is at the very revision that this one is at.
+    #[error("another executor takes the steps of app {app} at the same time")]
+    RecordTaken {
+        /// The app.
+        app: String,
     },
     /// The fleet store does not take the change.
     #[error("publishing app {app}")]
@@ -190,6 +195,14 @@ pub enum Error {
         /// Which, and whose.
         conflict: Conflict,
     },
+    /// Instances that were made by hand cannot be taken over; nothing was changed.
+    #[error("taking over instances for app {app}")]
+    Adoption {
+        /// The app.
+        app: String,
+        /// Why, for each of them.
+        refused: Vec<Refused>,
+    },
     /// No member can take a workload.
     #[error("placing a workload of app {app}")]
     NoMember {
@@ -253,6 +266,20 @@ impl fmt::Display for Named<'_> {
             [] => Ok(()),
             names => write!(formatter, " ({})", names.join(", ")),
         }
+    }
+}
+
+/// Two writers of one number, of which the other was faster, are told apart from a newer number.
+fn overtaken(of: &str, ours: u64, newest: u64) -> String {
+    match newest {
+        // Only a tombstone's last trace goes; then nothing is left to be newer.
+        0 => format!("{of} was removed meanwhile; revision {ours} stops here"),
+        newest if newest == ours => {
+            format!("another change of {of} was published first, as revision {ours}")
+        }
+        newest => format!(
+            "another change of {of} was published meanwhile, as revision {newest}; revision {ours} stops here"
+        ),
     }
 }
 

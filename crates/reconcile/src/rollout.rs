@@ -15,16 +15,21 @@ use domain::app::render::Surroundings;
 use domain::app::{AppSpec, AppType};
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
+use domain::rollout::phase::Phase;
 use domain::rollout::{self, phase};
 use domain::secret::Secrets;
+use domain::status::AppStatus;
 use domain::work::Work;
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
 
+use crate::adoption;
+use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::image::{self, InUse, Pulling};
 use crate::observe;
+use crate::store;
 
 pub use remove::{Destroy, remove};
 
@@ -73,7 +78,8 @@ impl Rollout<'_> {
     /// Brings the app to what its revision declares.
     ///
     /// # Expected flow
-    /// Passes of observe → probe → decide → record → execute, with waits between them.
+    /// What was made by hand and is to be taken over gets its keys. Then passes of observe → probe → decide → record →
+    /// execute, with waits between them.
     ///
     /// # Guarantees
     /// What is decided is recorded before it is done. The record is won against every other executor; whoever is
@@ -82,8 +88,26 @@ impl Rollout<'_> {
     /// # Errors
     /// A failed rollout leaves what served before serving; stopped and timed-out ones leave everything where it is.
     /// In each case the next apply goes on from what is there.
-    pub async fn converge(mut self) -> Result<Converged, Error> {
+    pub async fn converge(self) -> Result<Converged, Error> {
+        let (cluster, app, revision) = (self.cluster, self.spec.name.as_str(), self.revision);
+        let ended = self.run().await;
+        let told = match &ended {
+            Ok(_) => Some((Phase::Serving.word(), None)),
+            Err(Error::RolloutFailed { failure, .. }) => {
+                Some((Phase::Reverted.word(), Some(failure.record.error.clone())))
+            }
+            Err(error) => phase_after(error).map(|phase| (phase, Some(error.told()))),
+        };
+        if let Some((phase, error)) = told {
+            let status = AppStatus::new(revision, phase, error.as_deref(), clock::now());
+            store::status::tell(cluster, app, &status).await;
+        }
+        ended
+    }
+
+    async fn run(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
+        adoption::run(&mut self).await?;
         let give_up_at = until(self.limit);
         let image = self.image(give_up_at).await?;
         if image.architecture.is_some() {
@@ -143,9 +167,36 @@ impl Rollout<'_> {
         }
     }
 
+    /// Stores what was decided, before it is done.
+    pub(crate) async fn record(&mut self, work: Work) -> Result<(), Error> {
+        let revision = self.work_revision + 1;
+        store::record(self.cluster, &self.spec.name, revision, &work).await?;
+        (self.work, self.work_revision) = (work, revision);
+        Ok(())
+    }
+
+    /// Goes on from what an executor of an older revision has recorded meanwhile.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), Error> {
+        let newest = store::catch_up(self.cluster, &self.spec.name, self.revision).await?;
+        (self.work_revision, self.work) = newest;
+        self.work.revision = self.revision;
+        Ok(())
+    }
+
     /// The word for where the rollout is.
     fn phase(&self, observation: &Observation, now: Moment) -> &'static str {
         phase::of(self.spec, observation, &self.work, now).word()
+    }
+}
+
+/// Where a rollout is that has ended in an error; none if it is not its business to say so.
+fn phase_after(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Overtaken { .. } | Error::RecordTaken { .. } => None,
+        Error::Stopped { phase, .. } | Error::TimedOut { phase, .. } => Some(phase),
+        // Whoever does not answer would not take it either.
+        error if error.may_pass() => None,
+        _ => Some(Phase::Degraded.word()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! app.rs ──┬─> app/model.rs    what is declared            ─> domain::app::declared
 //!          ├─> app/schema.rs   every attribute, once
 //!          ├─> app/plan.rs     pure, from app/private.rs   ─> domain::rollout::forecast
+//!          ├─> app/import.rs   of an app, or of instances made by hand ─> domain::adoption
 //!          ├─> app/change.rs   publish, converge, finish   ─> reconcile
 //!          └─> app/state.rs    what OpenTofu keeps
 //! ```
@@ -11,6 +12,7 @@
 //! Not here: any decision about workloads (`domain::rollout`), any request (`incus`).
 
 mod change;
+mod import;
 mod model;
 mod plan;
 mod private;
@@ -23,7 +25,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::app::Track;
 use domain::entry;
-use domain::observation::{self, MemberStatus, Observation};
+use domain::observation::{self, MemberStatus, Observation, Workload};
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
 use reconcile::store::AppRecord;
@@ -197,6 +199,10 @@ impl App {
         let world = &snapshot.world;
         let observation = world.of_app(name, &record.work);
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
+        let adopts = import::pending(&read.state, record.entry.as_ref());
+        if !adopts.is_empty() {
+            return observe_pending(name, &adopts, snapshot, &observation, read);
+        }
         let Some(entry) = &record.entry else {
             match observation.workloads.is_empty() {
                 true if ambiguous => read.diagnostics.push(diagnose::nowhere(name)),
@@ -267,47 +273,12 @@ impl App {
         None
     }
 
-    /// The whole object, as it was when it last converged.
+    /// What an id stands for.
     async fn import_entry(&self, id: &str) -> Result<Value, Diagnostic> {
-        let refused = |detail: String| {
-            Diagnostic::error(format!("App {id} cannot be imported")).detail(detail)
-        };
-        if id.contains('=') {
-            return Err(refused(
-                "Taking over instances that were made by hand is not supported yet. Expected the name of an app that this \
-                 provider has made."
-                    .to_owned(),
-            ));
-        }
         let cluster = self.session.cluster().map_err(NoCluster::diagnostic)?;
         let snapshot = self.session.snapshot(&cluster).await;
         let snapshot = snapshot.map_err(|error| diagnose::app("Importing", id, &error))?;
-        let entry = snapshot
-            .fleet
-            .apps
-            .get(id)
-            .and_then(|record| record.entry.as_ref());
-        let Some(entry) = entry.filter(|entry| entry.deleted.is_none()) else {
-            return Err(refused(format!(
-                "The fleet project {:?} has no app of this name. Expected the `name` of an app.",
-                cluster.fleet_project
-            )));
-        };
-        let Some(applied) = &entry.applied else {
-            return Err(refused(
-                "Its first apply never finished. Nothing needs to be imported: apply the configuration, which takes up \
-                 what is there."
-                    .to_owned(),
-            ));
-        };
-        let mut object = state::from_declaration(&schema::schema(), &applied.declaration);
-        object.set_attr("owner", entry.owner.as_str());
-        object.set_attr("rollout_steps", schema::no_steps());
-        if let Some(spec) = &entry.spec {
-            object.set_attr("update_strategy", spec.r#type.update_strategy());
-            object.set_attr("image_digest", Value::from(spec.image.digest.as_deref()));
-        }
-        Ok(object)
+        import::object(id, &cluster, &snapshot)
     }
 
     fn tell_unrefreshed(&self, diagnostics: &mut Diagnostics) {
@@ -357,6 +328,34 @@ struct LookedUp {
     failed: Option<String>,
     /// What an image stands for whose name is followed.
     followed: Option<String>,
+}
+
+/// Between an import and the end of the first apply: the instances carry no keys yet, or only some of them do.
+fn observe_pending(
+    name: &str,
+    adopts: &[String],
+    snapshot: &Snapshot,
+    observation: &Observation,
+    read: &mut ReadState,
+) {
+    let nothing = AppRecord::default();
+    let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
+    let stranger = |workload: &Workload| !adopts.contains(&workload.name);
+    if record.entry.is_none() && observation.workloads.iter().any(stranger) {
+        read.diagnostics.push(lost_entry(name, observation));
+        return;
+    }
+    let found = match import::found(name, adopts, snapshot) {
+        Ok(found) => found,
+        Err(refused) => return read.diagnostics.push(import::spoilt(name, &refused)),
+    };
+    let workloads = import::workloads(&found, observation.workloads.clone());
+    read.state.set_attr("workloads", workloads);
+    let private = Private {
+        adopts: found,
+        ..Private::new(name, record, observation, snapshot.at, snapshot.cluster)
+    };
+    read.private = private.write();
 }
 
 fn lost_entry(name: &str, observation: &Observation) -> Diagnostic {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
-use domain::rollout::learned::{Learned, TooOften, Unmade};
+use domain::rollout::learned::{DISTURBANCES, Learned, TooOften, Unmade};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
@@ -20,7 +20,6 @@ use crate::error::Error;
 use crate::execute::{Template, execute};
 use crate::health;
 use crate::observe;
-use crate::store;
 use crate::wake::Wake;
 
 /// So many workloads are asked for their health at a time.
@@ -47,6 +46,8 @@ struct Memory {
     /// Whether this rollout has recorded anything: until then, what it finds on record is another one's.
     recorded: bool,
     learned: Learned,
+    /// How often an executor of an older revision was faster with its record.
+    outrun: u32,
     /// The errors of creates, by instance name, as Incus gave them.
     create_errors: BTreeMap<String, incus::Error>,
 }
@@ -65,7 +66,9 @@ pub(super) async fn run(
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
         let decision = decision.without(&means.around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
-        record(rollout, &decision, &mut memory.recorded).await?;
+        if !record(rollout, &decision, &mut memory).await? {
+            continue;
+        }
         let lanes = lanes(&decision.steps, &observation);
         let next = match perform(rollout, means, lanes, &mut memory).await? {
             Performed::Wholly => decision.next,
@@ -189,31 +192,31 @@ fn check_for_end(
     Ok(())
 }
 
-/// Stores the record of a decision, if it has a new one.
+/// Stores the record of a decision, if it has a new one. False: what is on record has changed, so it is decided anew.
 ///
 /// The same decision of an executor before is none of ours: whoever acts must have won a record, or nothing would stop
 /// it when it is overtaken.
 async fn record(
     rollout: &mut Rollout<'_>,
     decision: &Decision,
-    recorded: &mut bool,
-) -> Result<(), Error> {
+    memory: &mut Memory,
+) -> Result<bool, Error> {
     let acts = decision.steps.iter().any(Step::is_act);
-    if decision.work == rollout.work && (*recorded || !acts) {
-        return Ok(());
+    if decision.work == rollout.work && (memory.recorded || !acts) {
+        return Ok(true);
     }
-    let revision = rollout.work_revision + 1;
-    store::record(
-        rollout.cluster,
-        &rollout.spec.name,
-        revision,
-        &decision.work,
-    )
-    .await?;
-    rollout.work = decision.work.clone();
-    rollout.work_revision = revision;
-    *recorded = true;
-    Ok(())
+    match rollout.record(decision.work.clone()).await {
+        Ok(()) => {
+            memory.recorded = true;
+            Ok(true)
+        }
+        Err(Error::RecordTaken { .. }) if memory.outrun < DISTURBANCES => {
+            memory.outrun += 1;
+            rollout.catch_up().await?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Steps that do not depend on those of the other lanes: of an app that runs on each machine those of one machine.

@@ -3,6 +3,7 @@
 //! Before: a Read, or the end of an apply. After: `app/plan.rs`. It is a cache that OpenTofu sometimes loses: every
 //! reader copes with an empty one.
 
+use domain::adoption::Found;
 use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -33,6 +34,9 @@ pub(super) struct Private {
     /// What the declared image stood for then, if its name is followed and was answered for.
     #[serde(default)]
     pub(super) followed: Option<String>,
+    /// The instances that the next apply takes over.
+    #[serde(default)]
+    pub(super) adopts: Vec<Found>,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -70,6 +74,7 @@ impl Private {
             at,
             failed_image: None,
             followed: None,
+            adopts: Vec::new(),
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }

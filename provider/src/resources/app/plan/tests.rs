@@ -1,5 +1,6 @@
 //! What the plan of an app keeps, and what it leaves to the apply.
 
+use domain::adoption::Found;
 use domain::observation::{Status, Workload};
 use domain::place::Place;
 use tfplugin::testing;
@@ -58,6 +59,7 @@ fn applied() -> (Value, Private) {
         at: Moment(1_000_000),
         failed_image: None,
         followed: None,
+        adopts: Vec::new(),
         cluster: None,
     };
     (state, seen)
@@ -297,4 +299,72 @@ fn another_spelling_of_a_server_changes_nothing() {
     assert_eq!(unknown(&plan), [""; 0]);
     let server = |object: &Value| object.attr("image").attr("server").clone();
     assert_eq!(server(&plan), server(&state));
+}
+
+/// What an import of instances made by hand leaves in the state, and what the Read after it has found.
+fn imported(instances: &[&str]) -> (Value, Private) {
+    let found = |name: &&str| Found {
+        name: (*name).to_owned(),
+        member: None,
+        base_image: "abc".to_owned(),
+    };
+    let found: Vec<Found> = instances.iter().map(found).collect();
+    let schema = super::super::schema::schema();
+    let mut state = super::super::state::from_declaration(&schema, &serde_json::Value::Null);
+    state.set_attr("name", "web");
+    state.set_attr("owner", "me");
+    state.set_attr("rollout_steps", no_steps());
+    state.set_attr("workloads", import::workloads(&found, Vec::new()));
+    let seen = Private {
+        adopts: found,
+        at: Moment(1_000_000),
+        ..Private::default()
+    };
+    (state, seen)
+}
+
+/// The plan after an import shows what is declared, what is taken over, and what is made beside it.
+#[test]
+fn an_adoption_is_told_in_the_steps() {
+    let (state, seen) = imported(&["web-1", "web-2"]);
+    let plan = planned(config("app/v1", "3"), &state, seen.write());
+    assert_eq!(
+        unknown(&plan),
+        [
+            "revision",
+            "phase",
+            "last_error",
+            "image_digest",
+            "workloads"
+        ]
+    );
+    assert_eq!(plan.attr("update_strategy").as_str(), Some("blue-green"));
+    assert_eq!(plan.attr("executor").as_str(), Some("provider"));
+    assert_eq!(plan.attr("owner").as_str(), Some("me"));
+    let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+    let steps: Vec<_> = steps.iter().filter_map(Value::as_str).collect();
+    assert_eq!(
+        steps,
+        [
+            "replica 0: adopt web-1",
+            "replica 1: adopt web-2",
+            "replica 2: create generation 0 from app/v1",
+        ]
+    );
+}
+
+/// Private state is a cache: without it the state alone says what is to be taken over, in the order of the replicas.
+#[test]
+fn the_state_alone_knows_what_is_to_be_taken_over() {
+    let names: Vec<String> = (0..12)
+        .map(|number| format!("old-{}", 50 - number))
+        .collect();
+    let named: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (mut state, _) = imported(&named);
+    assert_eq!(import::pending(&state, None), names);
+    let plan = planned(config("app/v1", "12"), &state, Vec::new());
+    assert!(plan.attr("rollout_steps").is_unknown());
+    // Once it has been applied, its workloads are what was seen last, and no longer what is to be taken over.
+    state.set_attr("revision", 1_i64);
+    assert_eq!(import::pending(&state, None), [""; 0]);
 }

@@ -175,7 +175,7 @@ fn a_collector_sends_everything_to_each_destination() {
     let local = destination(Some("http://l/push"), Some("http://p/write"), None);
     let cloud = destination(Some("https://c/push"), None, Some("12\"34"));
     let spec = collector(&[("local", local), ("cloud", cloud)]);
-    let rendered = render(&spec, &machine("a"), 0, &around_collectors());
+    let rendered = render(&spec, &machine("a"), 0, &[], &around_collectors());
     let files = contents(&rendered);
     assert_eq!(
         files["/etc/alloy/config.alloy"],
@@ -221,7 +221,7 @@ fn a_collector_has_only_what_it_can_use() {
         ("no API", metrics(), "a", &nothing, "", 1),
     ] {
         let spec = collector(&[("one", destination)]);
-        let rendered = render(&spec, &machine(place), 0, around);
+        let rendered = render(&spec, &machine(place), 0, &[], around);
         assert_eq!(rendered.files.0.len(), files, "{case}");
         let text = contents(&rendered)["/etc/alloy/config.alloy"].to_owned();
         let found: Vec<&str> = ["loki.source.syslog", "loki.source.api", "prometheus.scrape"]

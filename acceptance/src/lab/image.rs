@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::observer::Observer;
 use crate::process::{run, tool};
@@ -75,6 +76,29 @@ pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         ))
     })
     .collect()
+}
+
+/// An image as a file that a server of images could have.
+#[derive(Debug)]
+pub struct Archive {
+    /// The whole file.
+    pub content: Vec<u8>,
+    /// Its SHA-256, under which Incus keeps the image.
+    pub fingerprint: String,
+}
+
+impl Archive {
+    /// Builds the image of a version below a folder; workloads of it serve the version.
+    pub fn build(folder: &Path, version: &str) -> Result<Archive> {
+        let file = build_one(&folder.join(version), version, INIT)?;
+        let content = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let digest = Sha256::digest(&content);
+        let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Archive {
+            content,
+            fingerprint,
+        })
+    }
 }
 
 fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {

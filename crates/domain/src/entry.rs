@@ -124,6 +124,16 @@ pub struct Entry<D = AppSpec> {
     pub deleted: Option<Moment>,
 }
 
+impl<D> Entry<D> {
+    /// Whether its last change has come to its end, and the provider takes its steps: then nobody is at it.
+    pub fn is_at_rest(&self) -> bool {
+        let applied = self.applied.as_ref().map(|applied| applied.revision);
+        applied == Some(self.revision)
+            && self.deleted.is_none()
+            && self.executor == Executor::Provider
+    }
+}
+
 /// The last converged declaration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
@@ -180,15 +190,27 @@ pub fn admit_create(highest: Option<&Entry>) -> Result<u64, Refusal> {
     }
 }
 
-/// The number for a change by `owner`.
+/// The number for the first apply after instances were taken over by an import: a create whose owner is known already,
+/// so that it goes on with what it has published before it was cut off.
+///
+/// # Errors
+/// If a finished entry of somebody else is there.
+pub fn admit_adoption(highest: Option<&Entry>, owner: &str) -> Result<u64, Refusal> {
+    match highest {
+        Some(entry) if entry.owner == owner => Ok(entry.revision + 1),
+        other => admit_create(other),
+    }
+}
+
+/// The number for a change by `owner`. Their own tombstone is a destroy that was cut off, and is taken back.
 ///
 /// # Errors
 /// If the entry is another's, or gone.
 pub fn admit_change(highest: Option<&Entry>, owner: &str) -> Result<u64, Refusal> {
     match highest {
         Some(entry) if entry.owner != owner => Err(Refusal::OtherOwner),
-        Some(entry) if entry.deleted.is_none() => Ok(entry.revision + 1),
-        Some(_) | None => Err(Refusal::Gone),
+        Some(entry) => Ok(entry.revision + 1),
+        None => Err(Refusal::Gone),
     }
 }
 
@@ -276,10 +298,51 @@ mod tests {
             (None, Err(Refusal::Gone)),
             (Some(entry(3, "a", true, false)), Ok(4)),
             (Some(entry(3, "a", false, false)), Ok(4)),
-            (Some(entry(3, "a", true, true)), Err(Refusal::Gone)),
+            // A destroy that was cut off, or its last write: nothing is lost by going on.
+            (Some(entry(3, "a", true, true)), Ok(4)),
+            (Some(entry(3, "b", true, true)), Err(Refusal::OtherOwner)),
             (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
         ] {
             assert_eq!(admit_change(highest.as_ref(), "a"), expected, "{highest:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_at_rest_when_its_last_change_has_ended() {
+        let at = |applied: Option<u64>, deleted, executor| Entry {
+            applied: applied.map(|revision| Applied {
+                revision,
+                declaration: serde_json::Value::Null,
+            }),
+            executor,
+            ..entry(3, "a", true, deleted)
+        };
+        for (entry, expected) in [
+            (at(Some(3), false, Executor::Provider), true),
+            (at(Some(2), false, Executor::Provider), false),
+            (at(None, false, Executor::Provider), false),
+            (at(Some(3), true, Executor::Provider), false),
+            (at(Some(3), false, Executor::Agent), false),
+        ] {
+            assert_eq!(entry.is_at_rest(), expected, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn an_adoption_goes_on_with_its_own_entry_and_takes_over_what_never_finished() {
+        for (highest, expected) in [
+            (None, Ok(1)),
+            (Some(entry(3, "a", false, false)), Ok(4)),
+            (Some(entry(3, "b", false, false)), Ok(4)),
+            (Some(entry(3, "b", true, true)), Ok(4)),
+            (Some(entry(3, "a", true, false)), Ok(4)),
+            (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
+        ] {
+            assert_eq!(
+                admit_adoption(highest.as_ref(), "a"),
+                expected,
+                "{highest:?}"
+            );
         }
     }
 

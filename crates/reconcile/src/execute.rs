@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use domain::app::render::{Files, Surroundings, render};
-use domain::app::{AppSpec, Kind, key};
+use domain::app::{AppSpec, Kind, Volume, VolumeClass, key};
 use domain::place::Place;
-use domain::rollout::step::Step;
+use domain::rollout::step::{Attached, Step};
 use domain::secret::hide;
+use incus::Request;
 use incus::file::{self, Content, File, Owner};
 use incus::instance::{self, Action, InstancePost, Source};
+use incus::storage::volume;
 
 use crate::clock;
 use crate::cluster::Cluster;
@@ -23,27 +25,20 @@ use crate::error::Error;
 /// How much of an output is kept: its end tells most.
 const LONGEST_OUTPUT: usize = 2000;
 
-/// What a step brought to light.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Done {
-    /// Nothing that the next observation does not show.
-    Seen,
-    /// The last output of a workload.
-    Output(String),
-}
-
 /// What the workloads of one app are made with.
 pub(crate) struct Template<'a> {
     /// Where.
     pub(crate) cluster: &'a Cluster,
     /// From what.
     pub(crate) spec: &'a AppSpec,
+    /// The fingerprint of the cluster's image that they start from.
+    pub(crate) fingerprint: &'a str,
     /// With what beside.
     pub(crate) around: &'a Surroundings,
 }
 
-/// Performs one step.
-pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done, Error> {
+/// Performs one step; returns what it brought to light and the next observation does not show.
+pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Option<String>, Error> {
     let Cluster {
         client, project, ..
     } = template.cluster;
@@ -53,8 +48,9 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             generation,
             name,
             member,
+            volumes,
         } => {
-            let (post, files) = template.post(place, *generation, name);
+            let (post, files) = template.post(place, *generation, name, volumes);
             let starts = post.start;
             let request = instance::create(project, &post);
             let request = member
@@ -67,20 +63,46 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
                 start(template.cluster, name).await?;
             }
         }
+        Step::CreateVolume {
+            place,
+            volume,
+            name,
+            declared,
+            member,
+        } => {
+            template
+                .create_volume(place, volume, name, declared, member.as_deref())
+                .await?
+        }
+        Step::ResizeVolume {
+            name,
+            pool,
+            member,
+            size,
+            ..
+        } => {
+            let size = BTreeMap::from([("size".to_owned(), size.to_string())]);
+            let request = volume::patch_config(project, pool, name, &size);
+            client.send(on(request, member.as_deref())).await?;
+        }
+        Step::Stop { name, grace, .. } => stop(template.cluster, name, *grace).await?,
         Step::Start {
             place,
             generation,
             name,
         } => {
-            let (_, files) = template.post(place, *generation, name);
+            let (_, files) = template.post(place, *generation, name, &[]);
             // One of another declaration was whole before it ever ran: these are not its files.
             if !files.folders().is_empty() && template.has_made(name).await? {
                 write_files(template.cluster, name, &files).await?;
             }
             start(template.cluster, name).await?;
         }
-        Step::StampHealthy { name, since } => {
-            let stamp = BTreeMap::from([(key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since))]);
+        Step::StampHealthy { name, since, start } => {
+            let stamp = BTreeMap::from([
+                (key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since)),
+                (key::HEALTHY_START.to_owned(), start.clone()),
+            ]);
             client
                 .send(instance::patch_config(project, name, &stamp))
                 .await?;
@@ -99,11 +121,53 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Done
             let output = client.send(request).await?;
             // Hidden before it is cut: nobody recognises half a secret.
             let output = hide(&output, &template.around.secrets);
-            return Ok(Done::Output(end_of(&output)));
+            return Ok(Some(end_of(&output)));
         }
         Step::Delete { name, grace, .. } => delete(template.cluster, name, *grace).await?,
     }
-    Ok(Done::Seen)
+    Ok(None)
+}
+
+/// Stops a workload, by force after `grace`; one that is down already is as good as stopped.
+async fn stop(cluster: &Cluster, name: &str, grace: Duration) -> Result<(), Error> {
+    let Cluster {
+        client, project, ..
+    } = cluster;
+    let stop = |force| instance::set_state(project, name, Action::Stop, grace, force);
+    if client.finish(stop(false)).await.is_ok() {
+        return Ok(());
+    }
+    let Err(error) = client.finish(stop(true)).await else {
+        return Ok(());
+    };
+    let state = client.send(instance::state(project, name)).await;
+    match state {
+        Ok(state) if state.status == "Stopped" => Ok(()),
+        _ => Err(error.into()),
+    }
+}
+
+/// Deletes a storage volume; one that is gone is as good as deleted.
+pub(crate) async fn delete_volume(
+    cluster: &Cluster,
+    pool: &str,
+    name: &str,
+    member: Option<&str>,
+) -> Result<(), Error> {
+    let request = volume::delete(pool, name).project(&cluster.project);
+    match cluster.client.send(on(request, member)).await {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_not_found() || error.is_interrupted() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Aims a request at a member, if there is one to aim at.
+fn on<T>(request: Request<T>, member: Option<&str>) -> Request<T> {
+    match member {
+        Some(member) => request.target(member),
+        None => request,
+    }
 }
 
 /// Starts a workload.
@@ -156,6 +220,29 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Re
 }
 
 impl Template<'_> {
+    /// Makes a storage volume; one that is there already, by a step of before, is what is wanted.
+    async fn create_volume(
+        &self,
+        place: &Place,
+        volume: &str,
+        name: &str,
+        declared: &Volume,
+        member: Option<&str>,
+    ) -> Result<(), Error> {
+        let pool = self.cluster.pool_of(declared).unwrap_or_default();
+        let mut config = self.spec.volume_keys(place, volume);
+        config.extend(
+            declared
+                .size
+                .map(|size| ("size".to_owned(), size.to_string())),
+        );
+        let request = volume::create(pool, name, &config).project(&self.cluster.project);
+        // A shared pool has its volumes on no member, and takes no target.
+        let member = member.filter(|_| declared.class == VolumeClass::Local);
+        self.cluster.client.send(on(request, member)).await?;
+        Ok(())
+    }
+
     /// Whether a workload was made from this very declaration.
     async fn has_made(&self, name: &str) -> Result<bool, Error> {
         let request = instance::get(&self.cluster.project, name);
@@ -165,15 +252,21 @@ impl Template<'_> {
     }
 
     /// The Incus instance of one generation, and its files; one with files is not started before it has them.
-    fn post(&self, place: &Place, generation: u64, name: &str) -> (InstancePost, Files) {
-        let digest = self.spec.image.digest.clone().unwrap_or_default();
-        let mut post = InstancePost::new(name, Source::Fingerprint(digest));
+    fn post(
+        &self,
+        place: &Place,
+        generation: u64,
+        name: &str,
+        volumes: &[Attached],
+    ) -> (InstancePost, Files) {
+        let fingerprint = self.fingerprint.to_owned();
+        let mut post = InstancePost::new(name, Source::Fingerprint(fingerprint));
         post.r#type = match self.spec.workload.kind {
             Kind::Container => "container",
             Kind::Vm => "virtual-machine",
         }
         .to_owned();
-        let rendered = render(self.spec, place, generation, self.around);
+        let rendered = render(self.spec, place, generation, volumes, self.around);
         post.description = rendered.description;
         post.config = rendered.config;
         post.devices = rendered.devices;

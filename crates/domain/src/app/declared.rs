@@ -5,6 +5,7 @@
 
 mod check;
 mod curated;
+mod exclusive;
 mod health;
 mod image;
 mod kind;
@@ -237,8 +238,10 @@ impl Declared {
         let replicas = kind::read_replicas(self, r#type, &mut issues);
         let image = image::read(&self.image, &mut issues);
         let workload = workload::read(self, &mut issues);
+        image::check_kind(image.as_ref(), workload.as_ref(), &mut issues);
         let health = health::read(&self.health, &mut issues);
         let volumes = volume::read(self, r#type, &mut issues);
+        exclusive::check(self, r#type, replicas, &mut issues);
         let placement = kind::read_placement(self, &mut issues);
         let live_migration = kind::read_live_migration(self, &mut issues);
         let secrets = secrets::read(self, &mut issues);
@@ -264,6 +267,7 @@ impl Declared {
                 secrets: secrets?,
                 node_secrets: node_secrets?,
                 secrets_revision: None,
+                adopts: Vec::new(),
                 params: params?,
                 destinations: destinations?,
                 primary: primary?,

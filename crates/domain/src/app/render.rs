@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AppSpec, AppType, Kind, Replicas};
 use crate::place::Place;
+use crate::rollout::step::Attached;
 use crate::secret::{Named, Secret, Secrets};
 
 pub use alloy::Api;
@@ -107,8 +108,15 @@ impl fmt::Debug for Rendered {
 }
 
 /// Renders one generation of an app at one place.
-pub fn render(spec: &AppSpec, place: &Place, generation: u64, around: &Surroundings) -> Rendered {
+pub fn render(
+    spec: &AppSpec,
+    place: &Place,
+    generation: u64,
+    volumes: &[Attached],
+    around: &Surroundings,
+) -> Rendered {
     let mut rendered = declared(spec, around);
+    attach(&mut rendered, spec, volumes);
     stay_with_the_machine(&mut rendered, spec);
     match spec.r#type {
         // Nothing is injected: whoever brings an image knows what it reads.
@@ -151,6 +159,23 @@ fn declared(spec: &AppSpec, around: &Surroundings) -> Rendered {
             .insert(STATEFUL.to_owned(), "true".to_owned());
     }
     rendered
+}
+
+/// The volumes that stay when generations come and go.
+fn attach(rendered: &mut Rendered, spec: &AppSpec, volumes: &[Attached]) {
+    for attached in volumes {
+        let declared = spec.volumes.get(&attached.volume);
+        let device = [
+            ("type", "disk"),
+            ("pool", &attached.pool),
+            ("source", &attached.source),
+            ("path", declared.map_or("", |volume| &volume.path)),
+        ];
+        let device = device.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        rendered
+            .devices
+            .insert(attached.volume.clone(), device.into());
+    }
 }
 
 fn root_disk(pool: &str) -> BTreeMap<String, String> {

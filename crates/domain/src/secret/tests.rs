@@ -17,8 +17,8 @@ fn secrets(shared: &[(&str, &str)], machines: &[(&str, &str)]) -> Secrets {
 
 fn spec(version: Option<u64>, of_machines: Option<u64>, revision: Option<u64>) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias("v1".to_owned()),
         digest: None,
+        ..Image::own(ImageReference::Alias("v1".to_owned()))
     };
     AppSpec {
         secrets: version,

@@ -14,14 +14,15 @@ use domain::rollout::phase::{self, Phase};
 use domain::secret::{self, Before, Secrets, Settled};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
-use reconcile::rollout::{self, Converged, Rollout};
+use reconcile::rollout::{self, Converged, Destroy, Rollout};
 use reconcile::store::{self, AppRecord, Fleet};
-use reconcile::{clock, observe};
+use reconcile::{clock, observe, preflight};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Path, Timeouts,
     UpdateRequest, Value,
 };
 
+use super::import;
 use super::model::{declared, secrets};
 use super::private::Private;
 use super::state;
@@ -164,20 +165,25 @@ async fn publish_new(
 }
 
 async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Published, Wrong> {
-    let spec = spec_of(&request.config)?;
+    let mut spec = spec_of(&request.config)?;
     let owner = request.prior.attr("owner").as_str().unwrap_or_default();
     let fleet = store::snapshot(cluster).await?;
     let highest = fleet
         .apps
         .get(&spec.name)
         .and_then(|record| record.entry.as_ref());
-    let admitted = entry::admit_change(highest, owner);
+    let own = highest.filter(|entry| entry.owner == owner);
+    spec.adopts = import::pending(&request.prior, highest);
+    let admitted = match spec.adopts.is_empty() {
+        true => entry::admit_change(highest, owner),
+        false => entry::admit_adoption(highest, owner),
+    };
     let next = Entry {
         revision: admitted.map_err(|refusal| refused(&spec, refusal))?,
         spec: None,
         owner: owner.to_owned(),
-        created: highest.and_then(|entry| entry.created),
-        applied: highest.and_then(|entry| entry.applied.clone()),
+        created: own.and_then(|entry| entry.created),
+        applied: own.and_then(|entry| entry.applied.clone()),
         executor: Executor::Provider,
         deleted: None,
     };
@@ -216,6 +222,10 @@ async fn publish(
     cluster.server().await?;
     let before = fleet.apps.remove(&spec.name).unwrap_or_default();
     let (mut spec, architecture) = rollout::pin(cluster, spec, known).await?;
+    let issues = preflight::check(cluster, &spec, &before.work).await?;
+    if !issues.is_empty() {
+        return Err(Wrong::Declaration(diagnose::issues(&issues)));
+    }
     let (number, secrets) = store_secrets(cluster, &before, entry.revision, settled, &spec).await?;
     spec.secrets_revision = number;
     let entry = Entry {
@@ -398,11 +408,21 @@ async fn remove(
         .unwrap_or(DEFAULT_TIMEOUT);
     // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
     let tombstone = bury(cluster, name, entry).await?;
+    let spec = entry.spec.clone();
     // What was recorded in between tells of workloads, too.
     let record = store::snapshot(cluster).await?.apps.remove(name);
     let record = record.unwrap_or_default();
-    let work = (record.work_revision, record.work);
-    rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
+    // What was never applied does not count, so the state says whether the data goes, too.
+    let on_destroy = prior.attr("on_destroy").attr("delete_volumes");
+    let delete_volumes = on_destroy.as_bool().unwrap_or_default();
+    let destroy = Destroy {
+        app: name,
+        tombstone,
+        work: (record.work_revision, record.work),
+        volumes_of: spec.as_ref().filter(|_| delete_volumes),
+        limit,
+    };
+    rollout::remove(cluster, destroy, &call.stop_token()).await?;
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
     Ok(Diagnostics::new())
 }

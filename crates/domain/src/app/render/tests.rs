@@ -5,8 +5,8 @@ use crate::app::{Destination, Image, ImageReference};
 
 fn spec(r#type: AppType, replicas: Replicas) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias("v1".to_owned()),
         digest: None,
+        ..Image::own(ImageReference::Alias("v1".to_owned()))
     };
     AppSpec::new("app", r#type, replicas, image)
 }
@@ -22,7 +22,7 @@ fn named(secrets: &[(&str, &str)]) -> crate::secret::Named {
 
 /// What a workload of this app is told that is no key of ours, as `key=value`.
 fn told(spec: &AppSpec, place: &Place, around: &Surroundings) -> Vec<String> {
-    render(spec, place, 3, around)
+    render(spec, place, 3, &[], around)
         .config
         .into_iter()
         .filter(|(key, _)| !key.starts_with(crate::app::KEY_PREFIX))
@@ -91,7 +91,7 @@ fn secrets_are_variables_of_the_workload() {
         ];
         assert_eq!(told(&spec, &machine(place), &around), expected);
     }
-    let rendered = render(&spec, &machine("a"), 0, &around);
+    let rendered = render(&spec, &machine("a"), 0, &[], &around);
     assert!(!format!("{rendered:?} {around:?}").contains("hunter"));
 }
 
@@ -103,7 +103,7 @@ fn what_is_declared_is_what_is_made() {
         root_pool: Some("local".to_owned()),
         ..Surroundings::default()
     };
-    let rendered = render(&spec, &Place::FIRST, 0, &around);
+    let rendered = render(&spec, &Place::FIRST, 0, &[], &around);
     assert_eq!(rendered.devices["root"]["pool"], "local");
     assert_eq!(
         rendered.description,
@@ -116,7 +116,7 @@ fn what_is_declared_is_what_is_made() {
         told(&spec, &Place::FIRST, &around),
         ["limits.cpu=2", "migration.stateful=true"]
     );
-    let rendered = render(&spec, &Place::FIRST, 0, &Surroundings::default());
+    let rendered = render(&spec, &Place::FIRST, 0, &[], &Surroundings::default());
     assert!(rendered.devices.is_empty());
 }
 
@@ -175,7 +175,7 @@ fn a_collector_sends_everything_to_each_destination() {
     let local = destination(Some("http://l/push"), Some("http://p/write"), None);
     let cloud = destination(Some("https://c/push"), None, Some("12\"34"));
     let spec = collector(&[("local", local), ("cloud", cloud)]);
-    let rendered = render(&spec, &machine("a"), 0, &around_collectors());
+    let rendered = render(&spec, &machine("a"), 0, &[], &around_collectors());
     let files = contents(&rendered);
     assert_eq!(
         files["/etc/alloy/config.alloy"],
@@ -221,7 +221,7 @@ fn a_collector_has_only_what_it_can_use() {
         ("no API", metrics(), "a", &nothing, "", 1),
     ] {
         let spec = collector(&[("one", destination)]);
-        let rendered = render(&spec, &machine(place), 0, around);
+        let rendered = render(&spec, &machine(place), 0, &[], around);
         assert_eq!(rendered.files.0.len(), files, "{case}");
         let text = contents(&rendered)["/etc/alloy/config.alloy"].to_owned();
         let found: Vec<&str> = ["loki.source.syslog", "loki.source.api", "prometheus.scrape"]

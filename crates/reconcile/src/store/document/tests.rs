@@ -121,8 +121,8 @@ fn secrets_are_found_by_the_revision_that_names_them() {
     };
     let damaged = Keys::from([(SECRET.to_owned(), "{".to_owned())]);
     let image = Image {
-        reference: ImageReference::Alias("v1".to_owned()),
         digest: None,
+        ..Image::own(ImageReference::Alias("v1".to_owned()))
     };
     let spec = |number: u64| {
         let spec = AppSpec {

@@ -231,3 +231,63 @@ fn a_secret_is_one_line() {
         assert_eq!(with(r#type, machine, name).as_deref(), expected, "{name}");
     }
 }
+
+/// Design 7: what only one instance can have belongs to a type that stops the old generation first; an address to one.
+#[test]
+fn what_only_one_can_have_is_refused_where_there_are_two() {
+    let of = |r#type: &str, replicas: &str, settings: &[(&str, &str)]| {
+        let setting = |(key, value): &(&str, &str)| ((*key).to_owned(), known(value));
+        let device: GivenMap = settings.iter().map(setting).collect();
+        let devices = BTreeMap::from([("x".to_owned(), Given::Known(device))]);
+        Declared {
+            r#type: known(r#type),
+            replicas: known(replicas),
+            workload: Given::Known(DeclaredWorkload {
+                devices: Given::Known(devices),
+                ..DeclaredWorkload::default()
+            }),
+            ..sound()
+        }
+    };
+    let host = &[("type", "proxy"), ("listen", "tcp:0.0.0.0:80")][..];
+    let nat = &[
+        ("type", "proxy"),
+        ("listen", "tcp:10.0.0.1:80"),
+        ("nat", "true"),
+    ][..];
+    let inside = &[
+        ("type", "proxy"),
+        ("listen", "tcp:0.0.0.0:80"),
+        ("bind", "instance"),
+    ][..];
+    let fixed = &[("type", "nic"), ("ipv4.address", "10.0.0.9")][..];
+    let filtered = &[("type", "nic"), ("ipv4.address", "none")][..];
+    let (listen, address) = (
+        ".workload.devices[x][listen]",
+        ".workload.devices[x][ipv4.address]",
+    );
+    for (r#type, replicas, settings, expected) in [
+        ("generic-stateless", "1", host, &[listen][..]),
+        ("generic-stateless", "1", nat, &[listen][..]),
+        ("generic-stateless", "1", inside, &[][..]),
+        ("generic-stateless", "1", fixed, &[address][..]),
+        ("generic-stateless", "1", filtered, &[][..]),
+        ("generic-exclusive", "2", host, &[][..]),
+        ("generic-exclusive", "1", fixed, &[][..]),
+        ("generic-exclusive", "2", fixed, &[address][..]),
+        ("generic-exclusive", "per-node", fixed, &[address][..]),
+    ] {
+        assert_eq!(
+            refused(&of(r#type, replicas, settings)),
+            expected,
+            "{type} {replicas} {settings:?}"
+        );
+    }
+    let disk = &[("type", "disk"), ("source", "/srv"), ("path", "/data/")][..];
+    let mut twice = of("generic-exclusive", "1", disk);
+    twice.volumes = Given::Known(BTreeMap::from([(
+        "data".to_owned(),
+        volume("local", "/data"),
+    )]));
+    assert_eq!(refused(&twice), [".volumes[data].path"]);
+}

@@ -1,6 +1,7 @@
 //! Trials: when a candidate has passed, when it has failed, and what is on record by then.
 
 use super::*;
+use crate::secret::Secret;
 
 /// HO-APP-32, 35, 38…41: the stamp is written at the first healthy answer, taken away by the first other one, and
 /// counts only together with the answer of this pass.
@@ -178,6 +179,30 @@ fn a_failure_says_what_was_seen() {
         error,
         "it ended by itself; it printed nothing on its console"
     );
+}
+
+/// Design 9: a failure is recorded and told without the secrets that its workload printed; what is on record already stays
+/// as it is.
+#[test]
+fn a_failure_tells_no_secret() {
+    let secrets = Secrets {
+        shared: [("K".to_owned(), Secret::new("kept"))].into(),
+        ..Secrets::default()
+    };
+    let before = there("0 g0 v1 running healthy, 0 g1 v2 stopped kept");
+    let decision = decide_on("v2 x1", &before).without(&secrets, &before.work);
+    let Next::Failed(failure) = &decision.next else {
+        panic!("{:?}", decision.next);
+    };
+    let expected = "it ended by itself; its last output:\n(secret)";
+    assert_eq!(failure.record.error, expected);
+    assert_eq!(decision.work.failure.as_ref(), Some(&failure.record));
+    let secrets = Secrets {
+        shared: [("K".to_owned(), Secret::new("secret"))].into(),
+        ..Secrets::default()
+    };
+    let again = decision.clone().without(&secrets, &decision.work);
+    assert_eq!(again, decision, "else each pass would record anew");
 }
 
 /// Which log is read depends on whether it ever ran.

@@ -7,6 +7,7 @@ mod app;
 mod collector;
 mod docs;
 mod drift;
+mod exclusive;
 mod functions;
 mod health;
 mod https;
@@ -60,6 +61,7 @@ pub fn all() -> Vec<Scenario> {
         replicas::SCENARIOS,
         per_node::SCENARIOS,
         collector::SCENARIOS,
+        exclusive::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,

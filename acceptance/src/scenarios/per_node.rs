@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
 use super::joins::{Declared, Site};
-use super::{App, endpoint, provider};
+use super::{App, endpoint, expect_serving, provider};
 use crate::lab::{Incus, Lab, POOL, VERSION_1, VERSION_2};
 use crate::observer::{Observer, Workload};
 use crate::process::wait_until;
@@ -161,7 +161,32 @@ fn joins(context: &Context) -> Result<()> {
         "a generation went down: {new:#?}"
     );
     site.workspace.expect_empty_plan()?;
+    leaves_evacuated(&site)?;
     site.down()
+}
+
+/// What can be moved is moved off a machine that leaves, and what belongs to it goes with it.
+fn leaves_evacuated(site: &Site) -> Result<()> {
+    let (three, observer) = (["m1", "m2", "m3"], site.observer());
+    let apps = [
+        App::per_node("every", VERSION_2).hcl(),
+        App::new("roam", 4, VERSION_2).hcl(),
+    ];
+    let apps = apps.concat();
+    let fourth = Declared::join("m4").with("on_destroy = { evacuate = true }");
+    site.declare_beside(&three, &[fourth], &apps)?;
+    site.workspace.apply()?.succeeded()?;
+    let roams = || expect_serving(&observer, "roam", 4, VERSION_2);
+    ensure!(
+        roams()?.iter().any(|one| one.location == "m4"),
+        "nothing of roam is on m4"
+    );
+    site.declare_beside(&three, &[], &apps)?;
+    site.workspace.apply()?.succeeded()?;
+    site.expect_members(site.lab.first(), &three)?;
+    roams()?;
+    expect_on(&observer, "every", &three, VERSION_2)?;
+    site.workspace.expect_empty_plan().map(drop)
 }
 
 fn side_by_side(context: &Context) -> Result<()> {

@@ -22,6 +22,7 @@ mod preseed;
 mod refusals;
 mod rollout;
 mod seeds;
+mod simulated;
 mod simulator;
 mod toy;
 mod tunnel;
@@ -59,6 +60,7 @@ pub fn all() -> Vec<Scenario> {
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
         simulator::SCENARIOS,
+        simulated::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

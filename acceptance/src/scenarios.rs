@@ -31,6 +31,7 @@ mod rollout;
 
 mod secrets;
 mod seeds;
+mod simulated;
 mod simulator;
 mod toy;
 mod tunnel;
@@ -76,6 +77,7 @@ pub fn all() -> Vec<Scenario> {
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
         simulator::SCENARIOS,
+        simulated::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

@@ -3,12 +3,14 @@
 //! Used by scenarios and benchmarks. That it answers as a real Incus does is judged in `scenarios/simulator.rs`, with
 //! `alike.rs`; whatever is measured against it rests on that.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::interrupt::Running;
 use crate::lab;
@@ -53,6 +55,29 @@ impl Simulator {
         let folder = context.file(&format!("{name}-images"));
         lab::give_images(&simulator.observer(), &folder)?;
         Ok(simulator)
+    }
+
+    /// Gives it an image for virtual machines, which the lab has none of: nothing boots here, so the disk is empty.
+    pub fn give_disk(&self, context: &Context, alias: &str) -> Result<()> {
+        let folder = context.file(&format!("{}-disk", alias.replace('/', "-")));
+        fs::create_dir_all(&folder).context("making an image")?;
+        let metadata = format!(
+            "architecture: x86_64\ncreation_date: 1700000000\nproperties:\n  description: {alias}\n"
+        );
+        fs::write(folder.join("metadata.yaml"), metadata)?;
+        fs::write(folder.join("rootfs.img"), "")?;
+        let archive = folder.with_extension("tar");
+        let (from, to) = (folder.to_string_lossy(), archive.to_string_lossy());
+        let pack = ["-C", &from, "-cf", &to, "metadata.yaml", "rootfs.img"];
+        process::run(&mut process::tool("tar", &pack))?;
+        let observer = self.observer();
+        let headers = [("Content-Type", "application/octet-stream")];
+        let bytes = fs::read(&archive)?;
+        let (_, answer) = observer.exchange("POST", "/1.0/images", &headers, &bytes)?;
+        let ended = observer.follow(serde_json::from_slice(&answer)?)?;
+        let name = json!({ "name": alias, "target": ended["metadata"]["fingerprint"] });
+        let aliases = "/1.0/images/aliases";
+        observer.request("POST", aliases, Some(&name)).map(drop)
     }
 
     /// Where it listens.

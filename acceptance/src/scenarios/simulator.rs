@@ -1,8 +1,7 @@
-//! The simulator: whether it answers as a real Incus does, and the real provider at it.
+//! The simulator: whether it answers as a real Incus does.
 //!
-//! The first three scenarios carry all that is shown with it: the same requests, to it and to a cluster of the lab.
+//! These carry all that `simulated.rs` and benchmarks show with it: the same requests, to it and to a cluster of the lab.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::thread;
@@ -10,12 +9,10 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
-use super::{App, provider};
 use crate::alike::{Side, exchanges};
-use crate::lab::{Incus, Lab, POOL, VERSION_1, VERSION_2};
+use crate::lab::{Incus, Lab, POOL, VERSION_1};
 use crate::listener::Listener;
-use crate::observer::{APP_KEY, Observer};
-use crate::proxy::Proxy;
+use crate::observer::Observer;
 use crate::scenario::{Context, Scenario};
 use crate::simulator::Simulator;
 
@@ -46,15 +43,6 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 10,
         run: events,
-    },
-    Scenario {
-        name: "twenty_apps_live_on_five_simulated_members",
-        proves: "Twenty apps of three replicas each are made, rolled and destroyed on five members; nothing is planned \
-                 in between, and no plan sends more requests for twenty apps than for one.",
-        group: "simulator",
-        needs: &[],
-        seconds: 60,
-        run: twenty,
     },
 ];
 
@@ -211,71 +199,4 @@ fn life(observer: &Observer) -> Result<Vec<String>> {
             return Ok(told);
         }
     }
-}
-
-fn twenty(context: &Context) -> Result<()> {
-    let options = ["--members", "5", "--latency", "20ms"];
-    let simulator = Simulator::start(context, "twenty", &options)?;
-    let observer = simulator.observer();
-    let proxy = Proxy::start(&context.file("twenty-proxy.socket"), &simulator.socket())?;
-    let workspace = context.workspace("simulator-twenty")?;
-    let write = |count, image| {
-        let block = provider(&[proxy.endpoint()], "validate-twenty");
-        workspace.main(&(block + &apps(count, image)))
-    };
-    let requests_of_a_plan = || -> Result<Vec<String>> {
-        proxy.clear();
-        workspace.expect_empty_plan()?;
-        let mut seen: Vec<String> = proxy.seen().iter().map(ToString::to_string).collect();
-        seen.sort();
-        Ok(seen)
-    };
-    write(1, VERSION_1)?;
-    workspace.apply()?.succeeded()?;
-    let for_one = requests_of_a_plan()?;
-    for image in [VERSION_1, VERSION_2] {
-        write(20, image)?;
-        workspace.apply()?.succeeded()?;
-        expect_spread(&observer, image)?;
-        let for_twenty = requests_of_a_plan()?;
-        ensure!(
-            for_twenty == for_one,
-            "a plan of one app sends {for_one:?}, and one of twenty {for_twenty:?}"
-        );
-    }
-    workspace.destroy()?.succeeded()?;
-    let left = observer.instances("default")?;
-    ensure!(left.is_empty(), "instances are left: {left:?}");
-    Ok(())
-}
-
-fn apps(count: usize, image: &'static str) -> String {
-    let app = |number| App {
-        min_healthy_time: "0s",
-        ..App::new(&format!("app{number:02}"), 3, image)
-    };
-    (0..count).map(|number| app(number).hcl()).collect()
-}
-
-/// Three running workloads of each app, each on a member of its own.
-fn expect_spread(observer: &Observer, image: &str) -> Result<()> {
-    let instances = observer.instances("default")?;
-    ensure!(instances.len() == 60, "{} workloads", instances.len());
-    for number in 0..20 {
-        let app = format!("app{number:02}");
-        let ours = instances
-            .iter()
-            .filter(|one| one["config"][APP_KEY] == *app);
-        let mut members = BTreeSet::new();
-        for workload in ours {
-            let key = workload["config"]["user.homelab-ops.image"].as_str();
-            ensure!(
-                workload["status"] == "Running" && key.is_some_and(|key| key.contains(image)),
-                "{workload:#}"
-            );
-            members.insert(workload["location"].to_string());
-        }
-        ensure!(members.len() == 3, "{app} is on {members:?}");
-    }
-    Ok(())
 }

@@ -12,7 +12,7 @@ const WRITERS: usize = 12;
 
 fn slow() -> Served {
     serve(&Options {
-        latency: Duration::from_millis(30),
+        latency: Duration::from_millis(50),
         ..Options::default()
     })
 }
@@ -73,6 +73,7 @@ fn an_instance_does_one_thing_at_a_time() {
     served.end_of(&served.json("POST /1.0/instances", &post));
     let start = json!({ "action": "start" });
     let begun = served.json("PUT /1.0/instances/web/state", &start);
+    // So that it has begun, and not ended.
     thread::sleep(Duration::from_millis(5));
     let patch = json!({ "config": { "user.k": "1" } });
     let busy = served.json("PATCH /1.0/instances/web", &patch);
@@ -81,6 +82,14 @@ fn an_instance_does_one_thing_at_a_time() {
         busy.document()["error"],
         "Failed to create instance update operation: Instance is busy running a \"start\" operation"
     );
+    // Whoever does not wait long enough is told that the time is over, and the operation goes on.
+    let address = begun.document()["operation"].clone();
+    let wait = format!(
+        "GET {}/wait?timeout=0",
+        address.as_str().expect("an address")
+    );
+    let waited = served.ask(&wait, &[], b"").document();
+    assert_eq!(waited["error"], "context deadline exceeded");
     assert_eq!(served.end_of(&begun)["metadata"]["status"], "Success");
     assert_eq!(served.json("PATCH /1.0/instances/web", &patch).status, 200);
 }

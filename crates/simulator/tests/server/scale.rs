@@ -107,6 +107,24 @@ fn an_image_may_end_by_itself() {
     assert_eq!(console.content, "no configuration\n");
 }
 
+/// As a missing init: the operation fails, and the instance stays.
+#[test]
+fn an_image_may_not_start() {
+    let served = serve(&Options::default());
+    let says = [("simulator.fails", "no such init")];
+    let fingerprint = served.image("app/none", &says, "rootfs/");
+    let source = json!({ "source": { "type": "image", "fingerprint": fingerprint } });
+    assert_eq!(make(&served, "web", &source)["error"], "no such init");
+    let start = served.json(
+        "PUT /1.0/instances/web/state",
+        &json!({ "action": "start" }),
+    );
+    assert_eq!(served.end_of(&start)["error"], "no such init");
+    assert_eq!(served.get("/1.0/instances/web")["status"], "Stopped");
+    let delete = served.ask("DELETE /1.0/instances/web", &[], b"");
+    assert_eq!(served.end_of(&delete)["metadata"]["status"], "Success");
+}
+
 /// One member alone is no cluster, and says so as Incus does.
 #[test]
 fn a_single_server_has_no_members() {

@@ -1,7 +1,8 @@
 //! Starting and stopping.
 //!
 //! Before: `route.rs`, or `create.rs` for an instance that is to run at once. What an instance does while it runs is its
-//! image's affair: one with the property `simulator.ends` ends by itself soon after, and its console shows that text.
+//! image's affair: one with the property `simulator.ends` ends by itself soon after, and its console shows that text; one with
+//! the property `simulator.fails` does not start, and the operation fails with that text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,9 @@ pub(super) const ID_MAP: &str = r#"[{"Isuid":true,"Isgid":false,"Hostid":1000000
 
 /// The property of an image whose instances end by themselves; its value is what they print before.
 const ENDS: &str = "image.simulator.ends";
+
+/// The property of an image whose instances do not start; its value is why.
+const FAILS: &str = "image.simulator.fails";
 
 /// So long such an instance runs, as an init that exits at once was measured.
 const LAST_BREATH: Duration = Duration::from_millis(600);
@@ -93,6 +97,12 @@ async fn switch(incus: Arc<Incus>, of: Key, act: Act) -> Result<Value, Refusal> 
         }
     }
     incus.work().await;
+    let starts = matches!(act.work, "start" | "restart");
+    let fault = incus.state().instance(&of)?.fault();
+    if let Some(why) = fault.filter(|_| starts) {
+        incus.state().change(&of, |instance| instance.busy = None);
+        return Err(why);
+    }
     incus.state().change(&of, |instance| {
         instance.busy = None;
         match act.work {
@@ -113,7 +123,8 @@ async fn switch(incus: Arc<Incus>, of: Key, act: Act) -> Result<Value, Refusal> 
 
 /// Starts a new instance.
 pub(super) fn switch_on(incus: &Arc<Incus>, of: &Key) -> Result<(), Refusal> {
-    incus.state().instance(of)?;
+    let fault = incus.state().instance(of)?.fault();
+    fault.map_or(Ok(()), Err)?;
     incus.state().change(of, Instance::start);
     tell(incus, "instance-started", of);
     watch(incus, of);
@@ -163,6 +174,12 @@ pub(super) fn tell(incus: &Incus, action: &str, of: &Key) {
 }
 
 impl Instance {
+    /// Why it does not start.
+    fn fault(&self) -> Option<Refusal> {
+        let why = self.config.get(FAILS);
+        why.map(|why| Refusal::new(500, why.clone()))
+    }
+
     /// What a start changes.
     pub(in super::super) fn start(&mut self) {
         self.power = Power::Running;

@@ -24,7 +24,7 @@ use crate::store;
 use crate::wake::Wake;
 
 /// How often a removal looks again for what is on record and was never seen, a second apart.
-const LATE_LOOKS: u32 = 2;
+const LATE_LOOKS: u32 = 5;
 
 /// Deletes every workload of an app, gracefully, and then its records below the tombstone.
 ///

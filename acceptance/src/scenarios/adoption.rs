@@ -203,6 +203,11 @@ fn refused(context: &Context) -> Result<()> {
     before.is_untouched(&observer)?;
     ensure!(observer.workloads("unfit")?.is_empty(), "keys were written");
     // A destroy before the first apply forgets them, and leaves them as they are.
+    workspace.main(&format!(
+        "{block}{}{}",
+        app("unfit", 2).hcl(),
+        app("fit", 1).hcl()
+    ))?;
     workspace
         .run(&[
             "destroy",

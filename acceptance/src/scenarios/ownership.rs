@@ -45,11 +45,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         run: holes::taken_back,
     },
     Scenario {
-        name: "a_destroy_waits_for_what_is_being_made",
-        proves: "A create that Incus goes on with after its provider was killed leaves nothing behind a destroy that follows.",
+        name: "a_destroy_waits_for_what_is_about_to_be_made",
+        proves: "A create that was decided before a destroy and reaches Incus during it leaves nothing behind.",
         group: "ownership",
         needs: &[],
-        seconds: 120,
+        seconds: 40,
         run: holes::destroyed_under_way,
     },
     Scenario {

@@ -1,14 +1,20 @@
 //! Between two owners, and between a destroy and what it did not see: each hole that somebody could fall through.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
 use crate::lab::{VERSION_1, VERSION_2};
 use crate::observer::{APP_KEY, Observer};
+use crate::process::wait_until;
 use crate::proxy::{Counted, Deed, Moment, Trap};
 use crate::scenario::Context;
 use crate::scenarios::{App, endpoint, expect_serving, provider};
 use crate::workspace::{Run, Workspace};
+
+/// Long enough for a destroy to have found nothing, and shorter than it goes on looking.
+const LATE: Duration = Duration::from_secs(3);
 
 /// More writes than a destroy or a change of one replica makes.
 const MOST_WRITES: usize = 40;
@@ -54,36 +60,51 @@ pub(super) fn taken_back(context: &Context) -> Result<()> {
     anyhow::bail!("a destroy does not end within {MOST_WRITES} writes")
 }
 
-/// A create that Incus has begun when its provider is killed is waited for by the destroy that follows at once.
+/// A create that was decided before a destroy, and reaches Incus while that looks for what is left, leaves nothing behind.
 pub(super) fn destroyed_under_way(context: &Context) -> Result<()> {
     let lab = context.single()?;
+    let observer = lab.observer();
     let proxy = context.proxy("ownership-way", &lab)?;
-    let workspace = context.workspace("ownership-way")?;
-    let block = provider(&[proxy.endpoint()], "validate-way");
+    let (one, other) = (
+        context.workspace("ownership-way-1")?,
+        context.workspace("ownership-way-2")?,
+    );
+    let declare = |workspace: &Workspace, endpoint: String, replicas| {
+        let block = provider(&[endpoint], "validate-way");
+        workspace.main(&format!("{block}{}", quick("way", replicas)))
+    };
     for nth in 1..MOST_WRITES {
-        workspace.main(&format!("{block}{}", quick("way", 1)))?;
-        workspace.apply()?.succeeded()?;
-        workspace.main(&format!("{block}{}", quick("way", 4)))?;
-        proxy.arm(kill_after(nth));
-        workspace.apply()?;
-        let fired = proxy.fired();
-        proxy.clear();
-        workspace.destroy()?.succeeded()?;
-        // Long enough for any create that was still going on.
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        let left = lab.observer().workloads("way")?;
-        ensure!(
-            left.is_empty(),
-            "killed after write {nth} ({fired:?}): {left:#?}"
-        );
-        let Some(at) = fired else {
-            return Ok(());
-        };
-        if at.target.starts_with("/1.0/instances") && nth > 8 {
-            return Ok(());
+        declare(&one, proxy.endpoint(), 1)?;
+        one.apply()?.succeeded()?;
+        observer.delete(&observer.workloads("way")?[0].name)?;
+        let state = one.folder().join("terraform.tfstate");
+        std::fs::copy(&state, other.folder().join("terraform.tfstate"))?;
+        declare(&other, endpoint(&lab.first().socket()), 1)?;
+        proxy.arm(Trap {
+            counted: Counted::Mutating,
+            nth,
+            moment: Moment::Before,
+            deed: Deed::Delay(LATE),
+        });
+        let mut late = one.start_apply()?;
+        let caught = "a request is late, or there is none";
+        wait_until(caught, Duration::from_secs(60), || {
+            Ok(proxy.fired().is_some() || late.has_ended()?)
+        })?;
+        let at = proxy.fired().context("the apply made no instance")?;
+        if !at.target.starts_with("/1.0/instances") {
+            late.wait()?;
+            proxy.clear();
+            one.destroy()?.succeeded()?;
+            continue;
         }
+        other.destroy()?.succeeded()?;
+        late.wait()?.failed()?;
+        let left = observer.workloads("way")?;
+        ensure!(left.is_empty(), "the destroy has left {left:#?}");
+        return Ok(());
     }
-    Ok(())
+    anyhow::bail!("the apply makes no instance within {MOST_WRITES} writes")
 }
 
 /// Two applies of one state at once: at least one goes on, and the other says what is true.

@@ -26,7 +26,7 @@ use crate::store;
 use crate::wake::Wake;
 
 /// How often a removal looks again for what is on record and was never seen, a second apart.
-const LATE_LOOKS: u32 = 2;
+const LATE_LOOKS: u32 = 5;
 
 /// An app that is to go.
 pub struct Destroy<'a> {

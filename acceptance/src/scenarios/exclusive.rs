@@ -130,7 +130,12 @@ fn pinned(context: &Context) -> Result<()> {
     let observer = lab.observer();
     let workspace = context.workspace("exclusive-pinned")?;
     let write = |image| {
-        let app = app("pinned", 2, image, "  on_destroy = { delete_volumes = true }\n");
+        let app = app(
+            "pinned",
+            2,
+            image,
+            "  on_destroy = { delete_volumes = true }\n",
+        );
         workspace.main(&format!("{}{app}", block(&lab, "validate-pinned")))
     };
     write(VERSION_1)?;
@@ -139,9 +144,9 @@ fn pinned(context: &Context) -> Result<()> {
     let volumes_before = volumes(&observer, "pinned")?;
     for workload in &first {
         let ordinal = &workload.ordinal;
-        let volume = volumes_before.iter().find(|volume| {
-            volume["config"]["user.homelab-ops.member"] == ordinal.as_str()
-        });
+        let volume = volumes_before
+            .iter()
+            .find(|volume| volume["config"]["user.homelab-ops.member"] == ordinal.as_str());
         let location = volume.context("a volume of each replica")?["location"].clone();
         ensure!(
             location == workload.location.as_str(),
@@ -160,7 +165,10 @@ fn pinned(context: &Context) -> Result<()> {
         let before = &before.context("the same replica")?.location;
         ensure!(*before == workload.location, "{} has moved", workload.name);
     }
-    ensure!(volumes(&observer, "pinned")?.len() == 2, "a volume too many");
+    ensure!(
+        volumes(&observer, "pinned")?.len() == 2,
+        "a volume too many"
+    );
     workspace.expect_empty_plan()?;
     workspace.destroy()?.succeeded()?;
     let left = volumes(&observer, "pinned")?;

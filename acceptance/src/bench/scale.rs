@@ -35,13 +35,13 @@ struct Plans<'a> {
 pub(super) fn run(context: &Context) -> Result<()> {
     let few = Plans::new(context, "few")?;
     few.declare(300, 1)?;
-    let one = few.measure("300 apps", 300)?;
+    let one = few.measure("300 apps", 300, 1)?;
     drop(few);
     let many = Plans::new(context, "many")?;
     many.declare(100, 1)?;
     many.multiply(100, 100)?;
     many.declare(100, 100)?;
-    let other = many.measure("100 apps of 100 replicas", 100)?;
+    let other = many.measure("100 apps of 100 replicas", 100, 100)?;
     println!("requests             {one} for 300 workloads, {other} for 10,000 (aim: the same)");
     Ok(())
 }
@@ -95,9 +95,9 @@ impl<'a> Plans<'a> {
     }
 
     /// Times plans that find nothing to do; gives the number of requests of one.
-    fn measure(&self, what: &str, apps: usize) -> Result<usize> {
+    fn measure(&self, what: &str, apps: usize, replicas: usize) -> Result<usize> {
         let built_in = self.context.workspace("bench-scale-built-in")?;
-        built_in.main(&many_built_in(apps, AS_LARGE_AS_AN_APP))?;
+        built_in.main(&many_built_in(apps, &as_large(replicas)))?;
         built_in.apply()?.succeeded()?;
         let (mut ours, mut raw, mut floor) = (Vec::new(), Vec::new(), Vec::new());
         let (mut requests, mut bytes) = (0, 0);
@@ -137,6 +137,17 @@ impl<'a> Plans<'a> {
         }
         Ok(size)
     }
+}
+
+/// What OpenTofu keeps for an app with so many workloads, as the input of a built-in resource.
+fn as_large(replicas: usize) -> String {
+    format!(
+        r#"merge({AS_LARGE_AS_AN_APP}, {{
+    workloads = {{ for ordinal in range({replicas}) : ordinal => {{
+      addresses = [], generation = 0, image = "app/v1", instance = "many-${{ordinal}}-g0", member = "m1", status = "running"
+    }} }}
+  }})"#
+    )
 }
 
 /// Makes the other replicas of these apps, running and found healthy as the first ones were.

@@ -11,9 +11,11 @@
 //! Nothing is ever put into the machine's own network namespace, and nothing outside the lab's own folder, namespaces
 //! and processes is touched. What scenarios do with a lab is not here.
 
+mod bridge;
 mod cluster;
 mod enter;
 mod exchange;
+mod files;
 pub mod guard;
 mod image;
 mod member;
@@ -36,8 +38,10 @@ use anyhow::{Context, Result, ensure};
 use crate::observer::Observer;
 use crate::process::Missing;
 
+pub use bridge::Bridge;
 pub use exchange::Exchange;
-pub use image::{BROKEN, VERSION_1, VERSION_2};
+pub use files::Files;
+pub use image::{Archive, BROKEN, COLLECTOR, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;
@@ -78,6 +82,15 @@ impl Lab {
     /// members.
     pub fn up_beside_a_stranger(slug: &str, members: usize) -> Result<Lab> {
         let daemons = vec![Incus::chosen()?; members + 1];
+        Lab::make(slug, &daemons, |lab| {
+            lab.furnish(members)?;
+            cluster::bootstrap(&lab.members[members])
+        })
+    }
+
+    /// The same with a fresh daemon beside it, which is in no cluster. It is the last of the members.
+    pub fn up_beside_a_machine(slug: &str, members: usize, incus: Incus) -> Result<Lab> {
+        let daemons = vec![incus; members + 1];
         Lab::make(slug, &daemons, |lab| lab.furnish(members))
     }
 
@@ -130,12 +143,10 @@ impl Lab {
         self.members.iter().try_for_each(Member::wait_ready)
     }
 
-    /// Makes a cluster of the first members, with pool, network and images, and one of each of the others.
+    /// Makes a cluster of the first members, with pool, network and images.
     fn furnish(&self, own: usize) -> Result<()> {
         let images = image::build(&self.record.directory)?;
-        let (own, strangers) = self.members.split_at(own);
-        cluster::form(own)?;
-        strangers.iter().try_for_each(cluster::bootstrap)?;
+        cluster::form(&self.members[..own])?;
         image::import(&self.observer(), &images)
     }
 
@@ -316,6 +327,11 @@ pub fn check_machine() -> Result<()> {
         }
     }
     Incus::default().check()
+}
+
+/// Gives the lab's images to a server that has none, such as the simulator; they are built below this folder.
+pub fn give_images(observer: &Observer, folder: &Path) -> Result<()> {
+    image::import(observer, &image::build(folder)?)
 }
 
 /// Where the folders of labs are.

@@ -4,6 +4,7 @@
 
 mod adoption;
 mod app;
+mod collector;
 mod docs;
 mod drift;
 mod functions;
@@ -19,11 +20,17 @@ mod members;
 mod network;
 mod ownership;
 mod packaging;
+mod per_node;
 mod preflight;
 mod preseed;
+mod pulls;
 mod refusals;
+mod replicas;
 mod rollout;
+
+mod secrets;
 mod seeds;
+mod simulator;
 mod toy;
 mod tunnel;
 
@@ -49,6 +56,10 @@ pub fn all() -> Vec<Scenario> {
         app::SCENARIOS,
         adoption::SCENARIOS,
         rollout::SCENARIOS,
+        secrets::SCENARIOS,
+        replicas::SCENARIOS,
+        per_node::SCENARIOS,
+        collector::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
@@ -59,8 +70,10 @@ pub fn all() -> Vec<Scenario> {
         joins::SCENARIOS,
         lab::SCENARIOS,
         images::SCENARIOS,
+        pulls::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
+        simulator::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,
@@ -85,8 +98,8 @@ pub fn endpoint(socket: &Path) -> String {
 pub struct App {
     /// Name, and label of the resource.
     pub name: String,
-    /// Number of replicas.
-    pub replicas: u32,
+    /// Number of replicas, as it is written.
+    pub replicas: String,
     /// Alias of the image.
     pub image: &'static str,
     /// The health check.
@@ -102,11 +115,19 @@ impl App {
     pub fn new(name: &str, replicas: u32, image: &'static str) -> App {
         App {
             name: name.to_owned(),
-            replicas,
+            replicas: replicas.to_string(),
             image,
             check: "running = {}",
             min_healthy_time: "2s",
             more: String::new(),
+        }
+    }
+
+    /// The same once on every machine.
+    pub fn per_node(name: &str, image: &'static str) -> App {
+        App {
+            replicas: "\"per-node\"".to_owned(),
+            ..App::new(name, 1, image)
         }
     }
 

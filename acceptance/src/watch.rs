@@ -22,6 +22,8 @@ pub struct Watched {
     pub then: Vec<String>,
     /// The most.
     pub most: usize,
+    /// The fewest of those that ran and had been found healthy.
+    pub fewest_healthy: usize,
     /// How often it was looked.
     pub looks: usize,
 }
@@ -39,6 +41,7 @@ pub fn watch<T>(
                 fewest: usize::MAX,
                 then: Vec::new(),
                 most: 0,
+                fewest_healthy: usize::MAX,
                 looks: 0,
             };
             while !ended.load(Ordering::Relaxed) {
@@ -47,7 +50,11 @@ pub fn watch<T>(
                 let runs = |workload: &&Workload| {
                     workload.is_running() || observer.has_process(&workload.name)
                 };
-                let running = workloads.iter().filter(runs).count();
+                let running: Vec<&Workload> = workloads.iter().filter(runs).collect();
+                let healthy = |one: &&&Workload| !one.healthy_since.is_empty();
+                let healthy = running.iter().filter(healthy).count();
+                watched.fewest_healthy = watched.fewest_healthy.min(healthy);
+                let running = running.len();
                 if running < watched.fewest {
                     watched.fewest = running;
                     let told = |one: &Workload| format!("{} {}", one.name, one.status);

@@ -1,10 +1,11 @@
 //! What people do behind our back: workloads stopped, deleted, or names taken by something else.
 
 use anyhow::{Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{App, endpoint, expect_serving, provider};
-use crate::lab::{POOL, VERSION_1};
+use crate::lab::{POOL, VERSION_1, VERSION_2};
+use crate::observer::{APP_KEY, GENERATION_KEY};
 use crate::scenario::{Context, Scenario};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -26,10 +27,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "a_name_taken_by_something_else_is_left_alone",
-        proves: "An instance that has a workload's name but not our keys is reported, and neither changed nor deleted.",
+        proves: "An instance that has a workload's name but not our keys is reported, and neither changed nor deleted; one with \
+                 another app's keys is reported as that app's, and what serves goes on serving.",
         group: "drift",
         needs: &[],
-        seconds: 6,
+        seconds: 9,
         run: name_taken,
     },
 ];
@@ -99,26 +101,45 @@ fn name_taken(context: &Context) -> Result<()> {
     let lab = context.single()?;
     let observer = lab.observer();
     let workspace = context.workspace("drift-taken")?;
-    let app = App::new("taken", 1, VERSION_1);
-    let squatter = json!({
-        "name": "taken-g0", "type": "container", "source": { "type": "none" },
-        "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
-        "config": { "user.note": "somebody else's" },
-    });
-    observer.finish("POST", "/1.0/instances", Some(&squatter))?;
-    let before = observer.get("/1.0/instances/taken-g0")?;
-    workspace.main(&format!(
-        "{}{}",
-        provider(&[endpoint(&lab.first().socket())], "validate-taken"),
-        app.hcl()
-    ))?;
-    workspace.apply()?.failed()?.says("taken-g0")?;
+    let write = |image| {
+        let block = provider(&[endpoint(&lab.first().socket())], "validate-taken");
+        workspace.main(&format!("{block}{}", App::new("taken", 1, image).hcl()))
+    };
+    let squat = |name: &str, config: Value| {
+        let squatter = json!({
+            "name": name, "type": "container", "source": { "type": "none" }, "config": config,
+            "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
+        });
+        observer.finish("POST", "/1.0/instances", Some(&squatter))?;
+        observer.get(&format!("/1.0/instances/{name}"))
+    };
+    let before = squat("taken-g0", json!({ "user.note": "somebody else's" }))?;
+    write(VERSION_1)?;
+    let refused = workspace.apply()?.failed()?;
+    refused
+        .says("taken-g0")?
+        .says("was not made by this provider")?;
     ensure!(
         observer.get("/1.0/instances/taken-g0")? == before,
         "somebody else's instance was changed"
     );
     observer.delete("taken-g0")?;
     workspace.apply()?.succeeded()?;
-    expect_serving(&observer, "taken", 1, VERSION_1)?;
+    let serving = expect_serving(&observer, "taken", 1, VERSION_1)?;
+    let before = squat("taken-g1", json!({ APP_KEY: "shop", GENERATION_KEY: "1" }))?;
+    write(VERSION_2)?;
+    let refused = workspace.apply()?.failed()?;
+    refused.says("taken-g1")?.says("belongs to app \"shop\"")?;
+    ensure!(
+        observer.get("/1.0/instances/taken-g1")? == before,
+        "another app's instance was changed"
+    );
+    ensure!(
+        expect_serving(&observer, "taken", 1, VERSION_1)? == serving,
+        "what served was touched"
+    );
+    observer.delete("taken-g1")?;
+    workspace.apply()?.succeeded()?;
+    expect_serving(&observer, "taken", 1, VERSION_2)?;
     workspace.destroy()?.succeeded().map(drop)
 }

@@ -247,6 +247,8 @@ pub fn shown(found: &[Found]) -> Vec<Workload> {
         spec: String::new(),
         status: Status::Running,
         healthy_since: None,
+        started_at: String::new(),
+        restarted: false,
         ever_started: true,
     };
     found.iter().enumerate().map(workload).collect()
@@ -271,6 +273,8 @@ fn workload(spec: &AppSpec, one: &Found, place: Place, healthy_since: Moment) ->
         spec: spec.hash(),
         status: Status::Running,
         healthy_since: Some(healthy_since),
+        started_at: String::new(),
+        restarted: false,
         ever_started: true,
     }
 }

@@ -36,6 +36,8 @@ pub enum Kind {
     Member,
     /// What the executor of an app has decided.
     Work,
+    /// The secrets of an app.
+    Secret,
 }
 
 /// What an entry can hold: a document, and the kind of profile that it is in.
@@ -51,7 +53,7 @@ impl Document for AppSpec {
 /// The name of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RevisionName {
-    /// App, member or work.
+    /// App, member, work or secret.
     pub kind: Kind,
     /// Of which app or member.
     pub name: String,
@@ -67,6 +69,7 @@ impl RevisionName {
             "app" => Kind::App,
             "member" => Kind::Member,
             "work" => Kind::Work,
+            "secret" => Kind::Secret,
             _ => return None,
         };
         let name = parts.next()?.to_owned();
@@ -84,7 +87,7 @@ impl RevisionName {
     /// Whose it is, as a part of a sentence.
     pub fn subject(&self) -> String {
         match self.kind {
-            Kind::App | Kind::Work => format!("app {}", self.name),
+            Kind::App | Kind::Work | Kind::Secret => format!("app {}", self.name),
             Kind::Member => format!("member {}", self.name),
         }
     }
@@ -96,6 +99,7 @@ impl fmt::Display for RevisionName {
             Kind::App => "app",
             Kind::Member => "member",
             Kind::Work => "work",
+            Kind::Secret => "secret",
         };
         write!(formatter, "{kind}.{}.r{}", self.name, self.revision)
     }
@@ -118,6 +122,16 @@ pub struct Entry<D = AppSpec> {
     pub executor: Executor,
     /// When it was destroyed: the entry is a tombstone.
     pub deleted: Option<Moment>,
+}
+
+impl<D> Entry<D> {
+    /// Whether its last change has come to its end, and the provider takes its steps: then nobody is at it.
+    pub fn is_at_rest(&self) -> bool {
+        let applied = self.applied.as_ref().map(|applied| applied.revision);
+        applied == Some(self.revision)
+            && self.deleted.is_none()
+            && self.executor == Executor::Provider
+    }
 }
 
 /// The last converged declaration.
@@ -290,6 +304,27 @@ mod tests {
             (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
         ] {
             assert_eq!(admit_change(highest.as_ref(), "a"), expected, "{highest:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_at_rest_when_its_last_change_has_ended() {
+        let at = |applied: Option<u64>, deleted, executor| Entry {
+            applied: applied.map(|revision| Applied {
+                revision,
+                declaration: serde_json::Value::Null,
+            }),
+            executor,
+            ..entry(3, "a", true, deleted)
+        };
+        for (entry, expected) in [
+            (at(Some(3), false, Executor::Provider), true),
+            (at(Some(2), false, Executor::Provider), false),
+            (at(None, false, Executor::Provider), false),
+            (at(Some(3), true, Executor::Provider), false),
+            (at(Some(3), false, Executor::Agent), false),
+        ] {
+            assert_eq!(entry.is_at_rest(), expected, "{entry:?}");
         }
     }
 

@@ -10,7 +10,7 @@
 pub mod hex;
 pub mod issue;
 
-mod certificate;
+pub mod certificate;
 pub mod duration;
 pub mod mac;
 pub mod name;
@@ -35,6 +35,7 @@ pub mod place;
 pub mod placement;
 pub mod preflight;
 pub mod rollout;
+pub mod secret;
 pub mod status;
 pub mod work;
 pub mod workload;

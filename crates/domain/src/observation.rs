@@ -53,6 +53,8 @@ pub struct Seen {
     pub config: Option<BTreeMap<String, String>>,
     /// When it was first seen healthy, read from its key.
     pub healthy_since: Option<Moment>,
+    /// When it was last started, as Incus words it; empty if it never was.
+    pub started_at: String,
     /// Whether it was ever started.
     pub ever_started: bool,
 }
@@ -87,8 +89,31 @@ pub struct Workload {
     pub status: Status,
     /// When it was first seen healthy without a break since.
     pub healthy_since: Option<Moment>,
+    /// When it was last started, as Incus words it.
+    #[serde(default)]
+    pub started_at: String,
+    /// Whether it has been started again since it was seen healthy: then nobody has watched it without a break.
+    #[serde(default)]
+    pub restarted: bool,
     /// Whether it was ever started.
     pub ever_started: bool,
+}
+
+/// A storage volume of an app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSeen {
+    /// Its name in Incus.
+    pub name: String,
+    /// The storage pool that it is in.
+    pub pool: String,
+    /// The member that it is on; `None` in a pool that all members share, and where Incus is not clustered.
+    pub member: Option<String>,
+    /// The place of the app whose data it holds.
+    pub place: Place,
+    /// Which of the app's volumes it is.
+    pub volume: String,
+    /// How large it may become, in bytes, if that is limited.
+    pub size: Option<u64>,
 }
 
 /// How a workload is.
@@ -136,6 +161,9 @@ impl Status {
 pub struct Observation {
     /// Its workloads, by place and generation.
     pub workloads: Vec<Workload>,
+    /// Its storage volumes.
+    #[serde(default)]
+    pub volumes: Vec<VolumeSeen>,
     /// The names that instances of others hold, with the app that says it owns each, if one does.
     pub foreign: BTreeMap<String, Option<String>>,
     /// Names whose holder is unknown, because the member does not answer.
@@ -167,6 +195,9 @@ pub struct Observation {
     /// What Incus said when a workload could not be started, by instance name.
     #[serde(skip)]
     pub start_errors: BTreeMap<String, String>,
+    /// What Incus said when a workload could not even be made, by the name that it would have had.
+    #[serde(skip)]
+    pub create_errors: BTreeMap<String, String>,
 }
 
 /// One answer to "healthy now?".
@@ -311,8 +342,8 @@ fn adopted(seen: &[Seen]) -> BTreeSet<&str> {
     adopted.map(|instance| instance.name.as_str()).collect()
 }
 
-/// Where a workload stands, by its keys; without any it is the only one of its app.
-fn place(config: &BTreeMap<String, String>) -> Place {
+/// Where a workload or a volume stands, by its keys; without any it is the only one of its app.
+pub fn place(config: &BTreeMap<String, String>) -> Place {
     if let Some(machine) = config.get(key::NODE).filter(|name| !name.is_empty()) {
         return Place::Machine(machine.clone());
     }
@@ -347,6 +378,8 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
                 Status::Unknown
             },
             healthy_since: None,
+            started_at: String::new(),
+            restarted: false,
             ever_started: true,
         });
     };
@@ -365,6 +398,10 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
         spec: text(key::SPEC),
         status: live_status(instance, config),
         healthy_since: instance.healthy_since,
+        started_at: instance.started_at.clone(),
+        restarted: config
+            .get(key::HEALTHY_START)
+            .is_some_and(|start| *start != instance.started_at),
         ever_started: instance.ever_started,
     })
 }

@@ -11,6 +11,7 @@
 mod pass;
 
 pub mod forecast;
+pub mod learned;
 pub mod phase;
 pub mod removal;
 pub mod slot;
@@ -24,13 +25,25 @@ use core::time::Duration;
 use crate::app::AppSpec;
 use crate::moment::Moment;
 use crate::observation::{Observation, Status, Workload};
+use crate::place::Place;
 use crate::placement::NoMember;
+use crate::secret::{Secrets, hide};
 use crate::work::{FailureRecord, Work};
 
 use pass::Pass;
 use pass::recorded;
 use slot::Slot;
 use step::Step;
+
+/// Whether every workload that is declared was made from this very declaration: then none is left to be made.
+pub fn has_every_workload(spec: &AppSpec, observation: &Observation) -> bool {
+    let hash = spec.hash();
+    let made = |place: Place| {
+        let mut workloads = observation.workloads.iter();
+        workloads.any(|workload| workload.place == place && workload.spec == hash)
+    };
+    observation.places(spec.replicas).all(made)
+}
 
 /// How often a workload on trial is asked whether it is healthy.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
@@ -46,6 +59,25 @@ pub struct Decision {
     pub next: Next,
 }
 
+impl Decision {
+    /// The same, with no secret in what it tells of a failure that is not on record `before`: what a program prints is in
+    /// nobody's hand.
+    #[must_use]
+    pub fn without(mut self, secrets: &Secrets, before: &Work) -> Self {
+        if self.work.failure == before.failure {
+            return self;
+        }
+        let Some(record) = &mut self.work.failure else {
+            return self;
+        };
+        record.error = hide(&record.error, secrets);
+        if let Next::Failed(failure) = &mut self.next {
+            failure.record.clone_from(record);
+        }
+        self
+    }
+}
+
 /// What follows the steps of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
@@ -56,11 +88,13 @@ pub enum Next {
     /// Everything is as declared.
     Converged,
     /// The rollout failed; what served before goes on serving.
-    Failed(Failure),
+    Failed(Box<Failure>),
     /// A name that is needed belongs to somebody else; nothing was changed.
     Conflict(Conflict),
     /// No member can take a workload; nothing was changed.
     NoMember(NoMember),
+    /// These cannot be replaced: they may be running on members that are offline. Nothing that serves was touched.
+    OutOfReach(Vec<Workload>),
 }
 
 /// A rollout that failed.
@@ -68,7 +102,7 @@ pub enum Next {
 pub struct Failure {
     /// The record, as stored.
     pub record: FailureRecord,
-    /// The instance that failed and was deleted.
+    /// The instance that failed and was deleted, or could not be made.
     pub candidate: String,
     /// The instance that serves, if one does.
     pub serving: Option<String>,
@@ -87,7 +121,7 @@ pub struct Conflict {
 pub fn to_probe<'a>(
     spec: &AppSpec,
     observation: &'a Observation,
-    work: &Work,
+    work: &'a Work,
     now: Moment,
 ) -> Vec<&'a Workload> {
     slot::all(spec, observation, work, now)

@@ -147,6 +147,7 @@ fn invariant_a_step_is_about_its_own_member(own: &str, step: &Step) {
         | Step::CreateGroup { .. }
         | Step::MakePool { .. } => {}
         Step::DeleteVolume { .. }
+        | Step::DeleteWorkload { .. }
         | Step::Evacuate { .. }
         | Step::Restore { .. }
         | Step::Remove { .. } => {
@@ -277,6 +278,7 @@ fn three_members() -> World {
 #[derive(Debug, Clone)]
 struct Burden {
     instances: bool,
+    workloads: bool,
     pinned: bool,
     volume: bool,
     busy: bool,
@@ -285,10 +287,11 @@ struct Burden {
 }
 
 fn burden() -> impl Strategy<Value = Burden> {
-    let flags = any::<(bool, bool, bool, bool, bool, bool, bool)>();
+    let flags = any::<(bool, bool, bool, bool, bool, bool, bool, bool)>();
     flags.prop_map(
-        |(instances, pinned, volume, busy, dead, evacuate, force)| Burden {
+        |(instances, workloads, pinned, volume, busy, dead, evacuate, force)| Burden {
             instances,
+            workloads,
             pinned,
             volume,
             busy,
@@ -302,6 +305,9 @@ fn load(world: &mut World, burden: &Burden) {
     let member = world.member("b");
     if burden.instances {
         member.instances.insert("web".to_owned());
+    }
+    if burden.workloads {
+        member.workloads.insert("agent-b-g0".to_owned());
     }
     if burden.pinned {
         member.instances.insert("db".to_owned());
@@ -402,7 +408,7 @@ proptest! {
         prop_assert!(world::foreign_things_are_there(cluster));
         let gone = cluster.member("b").is_none();
         prop_assert_eq!(gone, matches!(end, Removal::Gone { .. }), "{:?}: {}", end, trace);
-        let Burden { instances, pinned, volume, busy, dead, applied } = burden;
+        let Burden { instances, pinned, volume, busy, dead, applied, .. } = burden;
         let harmless = !pinned && !volume && !busy && !dead && (!instances || applied.evacuate);
         prop_assert_eq!(gone, harmless || applied.force, "{:?}: {}", end, trace);
         if !applied.force {

@@ -3,16 +3,21 @@
 //! Before: the provider (later the agent) has published a revision. After: `execute.rs`. Stopping happens between two
 //! steps or during a wait, never inside a step.
 
+pub mod arrival;
 mod pass;
 mod remove;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
-use domain::app::{AppSpec, ImageReference};
+use domain::app::render::Surroundings;
+use domain::app::{AppSpec, AppType};
 use domain::moment::Moment;
-use domain::observation::Observation;
-use domain::rollout::phase::{self, Phase};
+use domain::observation::{Observation, Workload};
+use domain::rollout::phase::Phase;
+use domain::rollout::{self, phase};
+use domain::secret::Secrets;
 use domain::status::AppStatus;
 use domain::work::Work;
 use incus::{instance, profile};
@@ -22,14 +27,11 @@ use crate::adoption;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::image;
+use crate::image::{self, InUse, Pulling};
+use crate::observe;
 use crate::store;
 
-pub use remove::remove;
-
-/// How many passes in a row may be disturbed: Incus refuses what concerns an instance that it is busy with, and so
-/// does a member that is going down.
-const DISTURBANCES: u32 = 10;
+pub use remove::{Destroy, remove};
 
 /// One app on its way to a revision.
 pub struct Rollout<'a> {
@@ -41,6 +43,8 @@ pub struct Rollout<'a> {
     pub architecture: Option<String>,
     /// The revision that wants it.
     pub revision: u64,
+    /// The values of the secrets that it declares.
+    pub secrets: Secrets,
     /// The record so far.
     pub work: Work,
     /// The number of that record.
@@ -49,6 +53,14 @@ pub struct Rollout<'a> {
     pub limit: Duration,
     /// When the user has enough.
     pub stop: CancellationToken,
+}
+
+/// What workloads are made with, beside their declaration.
+pub(crate) struct Means {
+    /// Of the image, as the cluster keeps it.
+    pub(crate) fingerprint: String,
+    /// What else they are made of.
+    pub(crate) around: Surroundings,
 }
 
 /// An app that is as declared.
@@ -96,14 +108,63 @@ impl Rollout<'_> {
     async fn run(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
         adoption::run(&mut self).await?;
-        let needs_root_disk = needs_root_disk(self.cluster, self.spec).await?;
-        let observation = pass::run(&mut self, needs_root_disk).await?;
+        let give_up_at = until(self.limit);
+        let image = self.image(give_up_at).await?;
+        if image.architecture.is_some() {
+            self.architecture.clone_from(&image.architecture);
+        }
+        let means = Means {
+            fingerprint: image.fingerprint.clone(),
+            around: self.surroundings().await?,
+        };
+        let observation = pass::run(&mut self, &means, give_up_at).await?;
+        drop(image);
+        // What stays is swept by whoever comes next.
+        let _ = image::sweep(self.cluster, None).await;
         let addresses = addresses(self.cluster, &observation).await;
         Ok(Converged {
             observation,
             addresses,
             work: self.work,
         })
+    }
+
+    /// What its workloads are made of beside the declaration.
+    async fn surroundings(&self) -> Result<Surroundings, Error> {
+        let brings_none = needs_root_disk(self.cluster, self.spec).await?;
+        Ok(Surroundings {
+            root_pool: brings_none.then(|| self.cluster.storage_pool.clone()),
+            secrets: self.secrets.clone(),
+            apis: match self.spec.r#type {
+                AppType::Alloy => observe::apis(self.cluster).await?,
+                AppType::GenericStateless | AppType::GenericExclusive | AppType::Agent => {
+                    BTreeMap::new()
+                }
+            },
+        })
+    }
+
+    /// The image, pulled if the cluster does not have it. One that cannot be had is an error only for workloads that are
+    /// still to be made.
+    async fn image(&self, give_up_at: Instant) -> Result<InUse, Error> {
+        let pulling = Pulling {
+            app: &self.spec.name,
+            kind: self.spec.workload.kind,
+            give_up_at,
+            limit: self.limit,
+            stop: &self.stop,
+        };
+        let error = match image::ensure(self.cluster, &self.spec.image, &pulling).await {
+            Ok(image) => return Ok(image),
+            Err(error @ (Error::Stopped { .. } | Error::TimedOut { .. })) => return Err(error),
+            Err(error) => error,
+        };
+        let world = observe::world(self.cluster).await?;
+        let seen = world.of_app(&self.spec.name, &self.work);
+        match rollout::has_every_workload(self.spec, &seen) {
+            true => Ok(InUse::unguarded(String::new())),
+            false => Err(error),
+        }
     }
 
     /// Stores what was decided, before it is done.
@@ -139,13 +200,13 @@ fn phase_after(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The declaration with the fingerprint that its image stands for, and the architecture that this is made for.
+/// The declaration with the digest that its image stands for, and the architecture that this is made for.
 ///
-/// A `known` fingerprint is kept, whatever the reference stands for now. If its image is gone from the cluster the
+/// A `known` digest is kept, whatever the reference stands for now. If its image is gone from the cluster the
 /// architecture is not known: what needs no new workload, such as fewer replicas, must not fail for that.
 ///
 /// # Errors
-/// If nothing is known yet and the cluster has no such image.
+/// If nothing is known yet and there is no such image, or its server does not answer.
 pub async fn pin(
     cluster: &Cluster,
     spec: &AppSpec,
@@ -153,17 +214,13 @@ pub async fn pin(
 ) -> Result<(AppSpec, Option<String>), Error> {
     let mut pinned = spec.clone();
     let Some(digest) = known else {
-        let resolved = image::resolve(cluster, &spec.image.reference).await?;
+        let resolved = image::resolve(cluster, spec).await?;
         pinned.image.digest = Some(resolved.digest);
-        return Ok((pinned, Some(resolved.architecture)));
+        return Ok((pinned, resolved.architecture));
     };
-    let reference = ImageReference::Fingerprint(digest.clone());
     pinned.image.digest = Some(digest);
-    match image::resolve(cluster, &reference).await {
-        Ok(resolved) => Ok((pinned, Some(resolved.architecture))),
-        Err(Error::NoImage { .. }) => Ok((pinned, None)),
-        Err(error) => Err(error),
-    }
+    let architecture = image::architecture_of(cluster, &pinned.image).await?;
+    Ok((pinned, architecture))
 }
 
 /// Whether neither the workload nor one of its profiles brings a root disk.
@@ -207,7 +264,18 @@ async fn addresses(cluster: &Cluster, observation: &Observation) -> BTreeMap<Str
         .collect()
 }
 
-/// When `limit` from now is over.
-fn until(limit: Duration) -> Moment {
-    clock::now().plus(limit)
+/// A workload and the member that it is on.
+fn whereabouts(workload: &Workload) -> String {
+    match &workload.member {
+        Some(member) => format!("{} on {member}", workload.name),
+        None => workload.name.clone(),
+    }
+}
+
+/// When `limit` from now is over, whatever the clock of the machine is set to meanwhile.
+fn until(limit: Duration) -> Instant {
+    let now = Instant::now();
+    // A limit that no clock can hold is none.
+    now.checked_add(limit)
+        .unwrap_or_else(|| now + Duration::from_secs(u64::from(u32::MAX)))
 }

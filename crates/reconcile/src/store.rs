@@ -14,6 +14,7 @@ use domain::app::AppSpec;
 use domain::entry::{self, Applied, Document, Entry, Kind, RevisionName};
 use domain::membership::document::MemberDocument;
 use domain::moment::Moment;
+use domain::secret::Secrets;
 use domain::work::Work;
 use incus::profile::{self, ProfilePut};
 use incus::project;
@@ -112,6 +113,40 @@ pub async fn record(
     prune(cluster, &names, &name).await
 }
 
+/// Stores secrets, before the revision is published that refers to them.
+///
+/// Whoever writes them writes a number that was not there: two writers of one number cannot both go on.
+///
+/// # Errors
+/// [`Error::Overtaken`] if another writer stored secrets under this number.
+pub async fn store_secrets(
+    cluster: &Cluster,
+    app: &str,
+    number: u64,
+    secrets: &Secrets,
+) -> Result<(), Error> {
+    let mut keys = document::write_secrets(secrets);
+    keys.insert(WRITER.to_owned(), clock::writer());
+    create(cluster, &secrets_name(app, number), keys).await
+}
+
+/// Deletes secrets of an app that nobody refers to any more, in this order.
+///
+/// # Errors
+/// If Incus does not answer.
+pub async fn delete_secrets(cluster: &Cluster, app: &str, numbers: &[u64]) -> Result<(), Error> {
+    let names = numbers.iter().map(|number| secrets_name(app, *number));
+    delete(cluster, names.collect()).await
+}
+
+fn secrets_name(app: &str, number: u64) -> RevisionName {
+    RevisionName {
+        kind: Kind::Secret,
+        name: app.to_owned(),
+        revision: number,
+    }
+}
+
 /// The newest record of an app, for the executor of `revision` whose own record lost its number.
 ///
 /// An executor of an older revision may still win a number: it sees at once that it is overtaken, and does nothing more.
@@ -188,8 +223,8 @@ pub(crate) async fn still_highest(cluster: &Cluster, name: &RevisionName) -> Res
     }
 }
 
-/// Deletes everything of an app or a member below its tombstone; of an app the work records and its status too, which have
-/// nothing to tell any more, unless a newer revision goes on from them.
+/// Deletes everything of an app or a member below its tombstone; of an app the work records, the secrets and its status
+/// too, which have nothing to tell any more, unless a newer revision goes on from them.
 ///
 /// # Errors
 /// If Incus does not answer.
@@ -197,7 +232,7 @@ pub async fn clear(cluster: &Cluster, kind: Kind, of: &str, tombstone: u64) -> R
     let names = names(cluster).await?;
     let is_over = highest(&names, kind, of) == tombstone;
     let is_old = |name: &RevisionName| match name.kind {
-        Kind::Work => kind == Kind::App && is_over,
+        Kind::Work | Kind::Secret => kind == Kind::App && is_over,
         Kind::App | Kind::Member => name.kind == kind && name.revision < tombstone,
     };
     let mut old: Vec<RevisionName> = names

@@ -92,6 +92,26 @@ fn other_owner(doing: &str, name: &str, error: &Error) -> Diagnostic {
     ))
 }
 
+/// A machine has become a member, and an app that runs once on each machine did not get there.
+pub(crate) fn not_brought(app: &str, member: &str, error: &Error) -> Diagnostic {
+    Diagnostic::warning(format!("App {app} is not on member {member} yet")).detail(format!(
+        "The machine is a member, and the app is to have a workload on every member. {} The next plan of the app shows what is \
+         left to do.",
+        super::seen(error)
+    ))
+}
+
+/// A machine has become a member, and nobody could tell which apps it is to have.
+pub(crate) fn nothing_brought(member: &str, error: &Error) -> Diagnostic {
+    Diagnostic::warning(format!(
+        "Member {member} has not got the workloads that every member has"
+    ))
+    .detail(format!(
+        "{} The next plans of the apps show what is left to do.",
+        told(error)
+    ))
+}
+
 /// Somebody else has published what is wanted of a member that is in this state.
 pub(crate) fn foreign_member(name: &str) -> Diagnostic {
     Diagnostic::warning(format!("Member {name} belongs to another configuration")).detail(format!(

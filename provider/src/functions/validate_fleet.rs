@@ -54,8 +54,7 @@ impl Function for ValidateFleet {
                  resources (`homelab_network`, `homelab_instance`, `homelab_app`) or of objects with the same attributes. Of \
                  a network count `name`, `cidr` and `gateway`; of a machine `name`, `mac`, `role`, `address` and `network`; \
                  of an app `name`, `type`, `replicas`, `primary`, `placement.group` and `workload.devices`. An object \
-                 without `name` is called by its key. This version has no per-node apps, `primary` or `placement` in \
-                 `homelab_app`: they are checked where objects have them.",
+                 without `name` is called by its key.",
             )
             .allow_unknown(),
         )

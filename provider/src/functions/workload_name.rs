@@ -21,7 +21,7 @@ impl Function for WorkloadName {
         )
         .describe(
             "Names the Incus instance that runs one generation of an app, in the words of the rollout: `<app>-g<N>` for an \
-             app of one replica, `<app>-<ordinal>-g<N>` for one of several, `<app>-<machine>-g<N>` for a per-node app (which `homelab_app` does not run yet). It \
+             app of one replica, `<app>-<ordinal>-g<N>` for one of several, `<app>-<machine>-g<N>` for a per-node app. It \
              asks no cluster: whether there is such an instance is another question, which `workloads` of the app \
              answers.\n\n\
              ```terraform\n\

@@ -23,11 +23,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::app::Track;
 use domain::entry;
 use domain::observation::{self, MemberStatus, Observation, Workload};
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
-use reconcile::image;
 use reconcile::store::AppRecord;
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
@@ -35,6 +35,7 @@ use tfplugin::{
 };
 
 use crate::diagnose;
+use crate::names::Answer;
 use crate::session::{NoCluster, Session, Snapshot};
 use private::Private;
 
@@ -113,8 +114,13 @@ impl Resource for App {
         match self.session.snapshot(&cluster).await {
             Ok(snapshot) => {
                 let ambiguous = cluster.client.is_ambiguous();
-                let failed_image = failed_image(&cluster, snapshot.fleet.apps.get(&name)).await;
-                self.observe(&name, &snapshot, ambiguous, failed_image, &mut read);
+                let looked_up = LookedUp {
+                    failed: self
+                        .failed_image(&cluster, snapshot.fleet.apps.get(&name))
+                        .await,
+                    followed: self.followed(&cluster, &mut read).await,
+                };
+                self.observe(&name, &snapshot, ambiguous, looked_up, &mut read);
             }
             Err(error) => read
                 .diagnostics
@@ -185,7 +191,7 @@ impl App {
         name: &str,
         snapshot: &Snapshot,
         ambiguous: bool,
-        failed_image: Option<String>,
+        looked_up: LookedUp,
         read: &mut ReadState,
     ) {
         let nothing = AppRecord::default();
@@ -228,10 +234,43 @@ impl App {
         read.state
             .set_attr("last_error", state::last_error(&record.work));
         let private = Private {
-            failed_image,
+            failed_image: looked_up.failed,
+            followed: looked_up.followed,
             ..Private::new(name, record, &observation, snapshot.at, snapshot.cluster)
         };
         read.private = private.write();
+    }
+
+    /// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
+    async fn failed_image(&self, cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
+        let record = record?;
+        let published = record.entry.as_ref()?.spec.as_ref()?;
+        record.work.failure.as_ref()?;
+        if entry::looked_up(Some(published), &record.work, published).is_some() {
+            return None;
+        }
+        match self.session.names.look_up(cluster, published).await {
+            Answer::Digest(digest) => Some(digest),
+            Answer::Failed(_) | Answer::NotAsked => None,
+        }
+    }
+
+    /// What the image of the state stands for now, if its name is followed; without an answer it keeps its digest.
+    async fn followed(&self, cluster: &Cluster, read: &mut ReadState) -> Option<String> {
+        let spec = model::declared(&read.state).spec().ok()?;
+        if spec.image.track != Track::Follow {
+            return None;
+        }
+        let error = match self.session.names.look_up(cluster, &spec).await {
+            Answer::Digest(digest) => return Some(digest),
+            Answer::NotAsked => return None,
+            Answer::Failed(error) => error,
+        };
+        let warning = diagnose::not_followed(&spec, &error);
+        if self.session.first_time(&warning.summary) {
+            read.diagnostics.push(warning);
+        }
+        None
     }
 
     /// What an id stands for.
@@ -259,8 +298,9 @@ impl App {
             if offline && self.session.first_time(&format!("offline {}", member.name)) {
                 diagnostics.push(
                     Diagnostic::warning(format!("Member {} is offline", member.name)).detail(
-                        "Stateless workloads on it come up on other members with the next apply. Check the machine, or remove \
-                         it for good with `incus cluster remove --force` if it will not come back.",
+                        "Stateless replicas on it come up on other members with the next apply; workloads that belong to the \
+                         machine wait for it. Check the machine, or remove it for good with `incus cluster remove --force` if \
+                         it will not come back.",
                     ),
                 );
             }
@@ -282,16 +322,12 @@ impl App {
     }
 }
 
-/// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
-async fn failed_image(cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
-    let record = record?;
-    let published = record.entry.as_ref()?.spec.as_ref()?;
-    record.work.failure.as_ref()?;
-    if entry::looked_up(Some(published), &record.work, published).is_some() {
-        return None;
-    }
-    let resolved = image::resolve(cluster, &published.image.reference).await;
-    resolved.ok().map(|resolved| resolved.digest)
+/// What was looked up while reading.
+struct LookedUp {
+    /// What the image of a rollout that failed stands for.
+    failed: Option<String>,
+    /// What an image stands for whose name is followed.
+    followed: Option<String>,
 }
 
 /// Between an import and the end of the first apply: the instances carry no keys yet, or only some of them do.

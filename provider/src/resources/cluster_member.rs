@@ -30,6 +30,7 @@ use domain::membership::observation::Status;
 use domain::name as names;
 use reconcile::cluster::Cluster;
 use reconcile::member::{Changes, Survey, View};
+use reconcile::rollout::arrival::Arrivals;
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
     Plan, ReadRequest, ReadState, Resource, Schema, UpdateRequest, Value,
@@ -50,6 +51,7 @@ pub(crate) struct ClusterMember {
     session: Arc<Session>,
     outlook: Arc<Outlook>,
     changes: Arc<Changes>,
+    arrivals: Arrivals,
 }
 
 impl ClusterMember {
@@ -59,6 +61,7 @@ impl ClusterMember {
             session,
             outlook,
             changes,
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -66,6 +69,7 @@ impl ClusterMember {
         Work {
             cluster,
             changes: &self.changes,
+            arrivals: &self.arrivals,
             call,
         }
     }

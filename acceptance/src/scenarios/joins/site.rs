@@ -104,6 +104,24 @@ impl Site {
         site.enter()
     }
 
+    /// The same of all machines but the last, which is fresh.
+    pub(crate) fn beside(
+        context: &Context,
+        name: &str,
+        members: usize,
+        incus: Incus,
+    ) -> Result<Site> {
+        let site = Site {
+            lab: Lab::up_beside_a_machine(name, members, incus)?,
+            workspace: context.workspace(&format!("joins-{name}"))?,
+            operator: Pair::new(2200)?,
+        };
+        site.operator.add_to(&site.observer())?;
+        let last = site.lab.members().last();
+        last.map_or(Ok(()), |last| last.open_to(&site.operator))?;
+        site.enter()
+    }
+
     fn enter(mut self) -> Result<Site> {
         let operator = self.lab.operator()?.to_owned();
         furnish(&mut self.workspace, &operator, &self.operator)?;

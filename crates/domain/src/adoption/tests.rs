@@ -32,14 +32,15 @@ fn seen(words: &str) -> Seen {
         power,
         config: (!member.starts_with('-')).then_some(config),
         healthy_since: None,
+        started_at: String::new(),
         ever_started: true,
     }
 }
 
 fn spec(replicas: Replicas, reference: ImageReference) -> AppSpec {
     let image = Image {
-        reference,
         digest: Some("def".to_owned()),
+        ..Image::own(reference)
     };
     AppSpec::new("web", AppType::GenericStateless, replicas, image)
 }

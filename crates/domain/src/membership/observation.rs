@@ -65,8 +65,10 @@ pub struct Member {
     pub failure_domain: String,
     /// What its server says; `None` if it does not answer.
     pub server: Option<MemberServer>,
-    /// The instances on it, of all projects.
+    /// The instances on it, of all projects, but for `workloads`.
     pub instances: BTreeSet<String>,
+    /// The workloads on it of apps that run once on each machine: there is no other place for them.
+    pub workloads: BTreeSet<String>,
     /// Fingerprints of images that only it has, as far as known: Incus tells it when it refuses a removal.
     pub sole_images: BTreeSet<String>,
     /// Names of daemon volumes that could not be deleted because the running daemon uses them.

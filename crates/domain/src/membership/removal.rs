@@ -21,6 +21,7 @@ pub use answer::{Refusal, Removal, Waiting, Warning};
 /// # Guarantees
 /// Without `force` nothing is lost: whatever is not ours is named, and the member stays. The daemon's own volumes are
 /// given up first and deleted after that; what the cluster keeps for the member goes just before the member itself.
+/// Workloads of apps that run once on each machine are nothing that could be lost: they are deleted with the member.
 ///
 /// # Caveats
 /// A member that is removed by force is not told, nor is one that is removed by a server that dies of it. As long as it
@@ -165,7 +166,9 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
     match (ours.is_empty(), applied.force) {
         // After each removal the cluster takes some seconds to give a vote to somebody else.
         (true, _) if is_choosing(cluster) => Removal::Wait(Waiting::Votes),
-        (true, _) => remove(spec, cluster, member, false),
+        (true, _) => {
+            without_workloads(member).unwrap_or_else(|| remove(spec, cluster, member, false))
+        }
         (false, true) => remove(spec, cluster, member, true),
         (false, false) => {
             let paths = ours
@@ -174,6 +177,15 @@ fn alive(spec: &MemberSpec, cluster: &Cluster, member: &Member, applied: OnDestr
             Removal::Refuse(Refusal::Busy(paths.collect()))
         }
     }
+}
+
+/// Its own workloads go with it, and as late as possible.
+fn without_workloads(member: &Member) -> Option<Removal> {
+    let workload = member.workloads.first()?;
+    Some(Removal::Do(Step::DeleteWorkload {
+        name: member.name.clone(),
+        workload: workload.clone(),
+    }))
 }
 
 /// Whether a cluster that is well has not the votes yet that it will have, three, or one of two members: another one must

@@ -98,6 +98,13 @@ pub enum Step {
         /// The volume.
         volume: String,
     },
+    /// Stop a workload that belongs to the member, and delete it.
+    DeleteWorkload {
+        /// The member.
+        name: String,
+        /// The name of its Incus instance.
+        workload: String,
+    },
     /// Set keys of a member's server; an empty value removes one.
     SetServer {
         /// The member.
@@ -206,6 +213,9 @@ impl fmt::Display for Step {
             }
             Step::DeleteVolume { name, pool, volume } => {
                 write!(formatter, "delete volume {pool}/{volume} of {name}")
+            }
+            Step::DeleteWorkload { name, workload } => {
+                write!(formatter, "delete workload {workload} of {name}")
             }
             Step::SetServer { name, config } => {
                 let keys: Vec<&str> = config.keys().map(String::as_str).collect();

@@ -21,6 +21,7 @@ fn seen(words: &str) -> Seen {
         power: Power::Running,
         config,
         healthy_since: None,
+        started_at: String::new(),
         ever_started: true,
     }
 }

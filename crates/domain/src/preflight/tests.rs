@@ -6,8 +6,8 @@ use crate::observation::{Member, MemberStatus, Power, Seen, of_app};
 
 fn spec(r#type: AppType, replicas: Replicas) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias("app/v1".to_owned()),
         digest: None,
+        ..Image::own(ImageReference::Alias("app/v1".to_owned()))
     };
     AppSpec::new("web", r#type, replicas, image)
 }
@@ -203,6 +203,7 @@ fn workload(name: &str, spec: &str) -> Seen {
             key("spec", spec),
         ])),
         healthy_since: None,
+        started_at: String::new(),
         ever_started: true,
     }
 }

@@ -1,20 +1,24 @@
 //! One pass: among the slots of an app, the one to act upon, and what to do about it.
 //!
 //! Before: `rollout::decide`, with its contract. After: a [`Decision`]. The functions stand in the order in which they
-//! are asked.
+//! are asked. `pass/make.rs` makes the next generation, `pass/failure.rs` is how a rollout ends badly, `pass/machines.rs`
+//! what differs for an app that runs once on each machine.
+
+mod failure;
+mod machines;
+mod make;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::slot::{self, Slot, Trial};
 use super::step::{Reason, Step};
-use super::{Conflict, Decision, Failure, Next, PROBE_INTERVAL};
-use crate::app::{AppSpec, STOP_GRACE};
+use super::{Conflict, Decision, Next, PROBE_INTERVAL};
+use crate::app::{AppSpec, Replicas, STOP_GRACE, Strategy};
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Workload};
 use crate::place::Place;
-use crate::placement;
-use crate::work::{FailureRecord, Made, Work, bounded};
+use crate::work::Work;
 
 /// One call of [`decide`].
 pub(super) struct Pass<'a> {
@@ -28,18 +32,29 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn decide(&self) -> Decision {
-        let mut decision = self
-            .failed()
+        let mut decision = match self.spec.replicas {
+            Replicas::Count(_) => self.one_at_a_time(),
+            Replicas::PerNode => self.each_by_itself(),
+        };
+        decision.steps.splice(0..0, self.health_changes());
+        decision
+    }
+
+    /// Replicas wait for each other.
+    fn one_at_a_time(&self) -> Decision {
+        self.failed()
+            .or_else(|| self.first(Self::rival))
             .or_else(|| self.first(Self::unwanted))
             .or_else(|| self.first(Self::promotion))
             .or_else(|| self.first(Self::stopped))
+            .or_else(|| self.first(Self::not_made))
+            .or_else(|| self.first(Self::given_up))
             .or_else(|| self.first(Self::missing))
             .or_else(|| self.waiting())
+            .or_else(|| self.out_of_reach())
             .or_else(|| self.first(Self::upgrade))
             .or_else(|| self.surplus())
-            .unwrap_or_else(|| self.converged());
-        decision.steps.splice(0..0, self.health_changes());
-        decision
+            .unwrap_or_else(|| self.converged())
     }
 
     /// The first slot for which `act` finds something to do.
@@ -49,44 +64,12 @@ impl<'a> Pass<'a> {
             .find_map(|(place, slot)| act(self, place, slot))
     }
 
-    /// A failed candidate: its output is kept, then it is deleted and the failure told (HO-APP-36).
-    fn failed(&self) -> Option<Decision> {
-        let (candidate, serving, why) = self.slots.iter().find_map(|(_, slot)| match slot {
-            Slot::OnTrial {
-                candidate,
-                serving,
-                trial: Trial::Failed(why),
-            } => Some((*candidate, *serving, why)),
+    /// What runs where the candidate alone may run.
+    fn rival(&self, _place: &Place, slot: &Slot<'a>) -> Option<Decision> {
+        match slot {
+            Slot::Rival(workload) => Some(self.stop(workload)),
             _ => None,
-        })?;
-        let Some(output) = self.observation.outputs.get(&candidate.name) else {
-            let keep = Step::KeepOutput {
-                name: candidate.name.clone(),
-                never_ran: self.observation.start_errors.contains_key(&candidate.name),
-            };
-            return Some(self.step(keep));
-        };
-        let error = match output.trim() {
-            "" => format!("{why}; it printed nothing on its console"),
-            output => format!("{why}; its last output:\n{output}"),
-        };
-        let record = FailureRecord {
-            place: candidate.place.clone(),
-            generation: candidate.generation,
-            image: candidate.image.clone(),
-            error: bounded(&error),
-            at: self.now,
-        };
-        let mut decision = self.delete(&[candidate], Reason::Failed, Duration::ZERO);
-        decision.work.failure = Some(record.clone());
-        decision.next = Next::Failed(Failure {
-            record,
-            candidate: candidate.name.clone(),
-            serving: serving
-                .filter(|workload| slot::runs(workload))
-                .map(|workload| workload.name.clone()),
-        });
-        Some(decision)
+        }
     }
 
     /// Generations that are too many, and candidates for a declaration of before.
@@ -134,7 +117,7 @@ impl<'a> Pass<'a> {
         if !matches!(slot, Slot::Missing) {
             return None;
         }
-        let mut decision = self.create(place);
+        let mut decision = self.create(place, None);
         // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
         if !decision.steps.is_empty() {
             decision
@@ -173,25 +156,36 @@ impl<'a> Pass<'a> {
         let health = &self.spec.health;
         let healthy = self.observation.probes.get(&candidate.name) == Some(&Probe::Healthy);
         let sustained_in = match candidate.healthy_since {
-            Some(since) if healthy => {
+            Some(since) if healthy && !candidate.restarted => {
                 let healthy_for = self.now.since(since);
                 health.min_healthy_time.saturating_sub(healthy_for)
             }
             // The stamp of this pass starts the time now.
-            None if healthy => health.min_healthy_time,
-            Some(_) | None => PROBE_INTERVAL,
+            _ if healthy => health.min_healthy_time,
+            _ => PROBE_INTERVAL,
         };
         PROBE_INTERVAL
             .min(sustained_in)
             .min(healthy_by.since(self.now))
     }
 
-    /// The next generation beside what serves (HO-APP-34).
+    /// The next generation beside what serves (HO-APP-34), or in its stead where only one may run: then everything that can
+    /// be is prepared before that is stopped.
     fn upgrade(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         let Slot::Outdated(serving) = slot else {
             return None;
         };
-        let mut decision = self.create(place);
+        let replaces = self.spec.r#type.strategy() == Strategy::StopReplace;
+        let mut decision = match replaces && !slot::is_down(serving) {
+            true => match self.preparation(place, Some(serving)) {
+                Ok(preparation) => preparation.unwrap_or_else(|| self.stop(serving)),
+                Err(next) => Decision {
+                    next,
+                    ..self.nothing()
+                },
+            },
+            false => self.create(place, Some(serving)),
+        };
         if !decision.steps.is_empty() {
             decision
                 .work
@@ -220,13 +214,27 @@ impl<'a> Pass<'a> {
         Some(self.delete(&there, Reason::ScaledDown, STOP_GRACE))
     }
 
+    /// What nobody may replace while its member cannot be asked: it is missing already, so no other one stops for its
+    /// successor.
+    fn out_of_reach(&self) -> Option<Decision> {
+        let lost = self.slots.iter().filter_map(|(_, slot)| match slot {
+            Slot::OutOfReach(workload) => Some((*workload).clone()),
+            _ => None,
+        });
+        let lost: Vec<Workload> = lost.collect();
+        (!lost.is_empty()).then(|| Decision {
+            next: Next::OutOfReach(lost),
+            ..self.nothing()
+        })
+    }
+
     /// The end; a failure of before is history now.
     fn converged(&self) -> Decision {
         let mut decision = Decision {
             next: Next::Converged,
             ..self.nothing()
         };
-        decision.work.failure = None;
+        decision.work.forget_failures();
         decision
     }
 
@@ -244,108 +252,25 @@ impl<'a> Pass<'a> {
                     return None;
                 };
                 let name = candidate.name.clone();
+                let stamp = |name| Step::StampHealthy {
+                    name,
+                    since: self.now,
+                    start: candidate.started_at.clone(),
+                };
                 match (
                     self.observation.probes.get(&candidate.name)?,
                     candidate.healthy_since,
                 ) {
-                    (Probe::Healthy, None) => Some(Step::StampHealthy {
-                        name,
-                        since: self.now,
-                    }),
+                    (Probe::Healthy, None) => Some(stamp(name)),
                     // Written by a clock that has been set back since: until then its time would not begin to count.
-                    (Probe::Healthy, Some(since)) if since > self.now => Some(Step::StampHealthy {
-                        name,
-                        since: self.now,
-                    }),
+                    (Probe::Healthy, Some(since)) if since > self.now => Some(stamp(name)),
+                    // Of a start before this one.
+                    (Probe::Healthy, Some(_)) if candidate.restarted => Some(stamp(name)),
                     (Probe::Unhealthy(_), Some(_)) => Some(Step::ClearHealthy { name }),
                     (Probe::Healthy, Some(_)) | (Probe::Unhealthy(_), None) => None,
                 }
             })
             .collect()
-    }
-
-    fn create(&self, place: &Place) -> Decision {
-        let (generation, name) = match self.free_name(place) {
-            Ok(free) => free,
-            Err(conflict) => {
-                return Decision {
-                    next: Next::Conflict(conflict),
-                    ..self.nothing()
-                };
-            }
-        };
-        let member = match placement::choose(self.observation, place, self.spec.placement.as_ref())
-        {
-            Ok(member) => member,
-            Err(no_member) => {
-                return Decision {
-                    next: Next::NoMember(no_member),
-                    ..self.nothing()
-                };
-            }
-        };
-        let step = Step::Create {
-            place: place.clone(),
-            generation,
-            name: name.clone(),
-            member: member.clone(),
-        };
-        let mut decision = self.recorded(vec![step]);
-        let slot = decision.work.slots.entry(place.clone()).or_default();
-        slot.generation = generation;
-        slot.workloads.push(Made {
-            name,
-            member,
-            generation,
-            trial: None,
-            doomed: false,
-        });
-        decision
-    }
-
-    /// The next generation whose name is free, or whose holder is in the way for good.
-    fn free_name(&self, place: &Place) -> Result<(u64, String), Conflict> {
-        let mut generation = self.next_generation(place);
-        loop {
-            let name = self.spec.workload_name(place, generation);
-            if let Some(owner) = self.observation.foreign.get(&name) {
-                return Err(Conflict {
-                    name,
-                    owner: owner.clone(),
-                });
-            }
-            // One of ours can hold it under another place or generation, since keys decide and names do not.
-            let mut ours = self.observation.workloads.iter();
-            if !ours.any(|workload| workload.name == name)
-                && !self.observation.unclear.contains(&name)
-            {
-                return Ok((generation, name));
-            }
-            generation = generation.saturating_add(1);
-        }
-    }
-
-    /// One more than was ever used here, by the record and by what is seen (invariant: it never goes down). If the record
-    /// was lost, the names on members that do not answer are all that is left to tell.
-    fn next_generation(&self, place: &Place) -> u64 {
-        let recorded = self.work.slots.get(place).map(|slot| slot.generation);
-        let seen = self
-            .observation
-            .workloads
-            .iter()
-            .filter(|workload| workload.place == *place)
-            .map(|workload| workload.generation)
-            .max();
-        let unclear = self
-            .observation
-            .unclear
-            .iter()
-            .filter_map(|name| self.spec.generation_in(name, place))
-            .max();
-        recorded
-            .max(seen)
-            .max(unclear)
-            .map_or(0, |highest| highest.saturating_add(1))
     }
 
     fn start(&self, workload: &Workload, served: bool) -> Decision {
@@ -365,6 +290,15 @@ impl<'a> Pass<'a> {
         decision
     }
 
+    fn stop(&self, workload: &Workload) -> Decision {
+        self.recorded(vec![Step::Stop {
+            place: workload.place.clone(),
+            generation: workload.generation,
+            name: workload.name.clone(),
+            grace: STOP_GRACE,
+        }])
+    }
+
     fn delete(&self, workloads: &[&Workload], reason: Reason, grace: Duration) -> Decision {
         let steps = workloads
             .iter()
@@ -375,13 +309,6 @@ impl<'a> Pass<'a> {
             decision.work.doom(workload);
         }
         decision
-    }
-
-    fn step(&self, step: Step) -> Decision {
-        Decision {
-            steps: vec![step],
-            ..self.nothing()
-        }
     }
 
     /// Steps with a record of them: it keeps what is still there, and forgets what is gone.
@@ -411,7 +338,9 @@ pub(super) fn with_trials(work: &Work, slots: &[(Place, Slot<'_>)], now: Moment)
         let Slot::OnTrial { candidate, .. } = slot else {
             continue;
         };
-        if work.trial_since(place, candidate.generation).is_none() {
+        // One that has not begun yet is of a clock that has been set back since, and would last for ever.
+        let began_at = work.trial_since(place, candidate.generation);
+        if began_at.is_none_or(|began_at| began_at > now) {
             next.begin(candidate, now);
         }
     }

@@ -4,7 +4,7 @@
 //! more. After: the workloads are stopped gracefully and deleted, and never anything that is not ours.
 
 use crate::app::STOP_GRACE;
-use crate::observation::{Observation, Workload};
+use crate::observation::{Observation, VolumeSeen, Workload};
 use crate::rollout::recorded;
 use crate::rollout::step::{Reason, Step};
 use crate::work::Work;
@@ -19,14 +19,16 @@ pub enum Removal {
         /// The workloads.
         workloads: Vec<Workload>,
     },
-    /// Nothing of the app is left.
+    /// No workload is left, and these volumes are to go, too.
+    DeleteVolumes(Vec<VolumeSeen>),
+    /// Nothing of the app is left that is to go.
     Done,
     /// These workloads are on members that do not answer; nothing else is left.
     Unreachable(Vec<Workload>),
 }
 
-/// Chooses what to do next.
-pub fn decide(observation: &Observation, work: &Work) -> Removal {
+/// Chooses what to do next. Volumes go only if that was asked for, and after the last workload.
+pub fn decide(observation: &Observation, work: &Work, delete_volumes: bool) -> Removal {
     let of = |live| {
         let matching = observation
             .workloads
@@ -36,9 +38,14 @@ pub fn decide(observation: &Observation, work: &Work) -> Removal {
     };
     let (workloads, unreachable) = (of(true), of(false));
     if workloads.is_empty() {
-        return match unreachable.is_empty() {
-            true => Removal::Done,
-            false => Removal::Unreachable(unreachable),
+        let volumes = observation.volumes.clone();
+        return match (
+            unreachable.is_empty(),
+            volumes.is_empty() || !delete_volumes,
+        ) {
+            (false, _) => Removal::Unreachable(unreachable),
+            (true, false) => Removal::DeleteVolumes(volumes),
+            (true, true) => Removal::Done,
         };
     }
     let mut work = recorded(work, observation);

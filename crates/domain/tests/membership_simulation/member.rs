@@ -110,7 +110,7 @@ impl World {
         let empty = cluster.volumes_on(name).next().is_none()
             && cluster
                 .member(name)
-                .is_some_and(|member| member.instances.is_empty());
+                .is_some_and(|member| member.instances.is_empty() && member.workloads.is_empty());
         assert!(force || (empty && up), "Incus refuses to remove {name}");
         cluster.members.retain(|member| member.name != name);
         cluster.volumes.retain(|volume| volume.member != name);

@@ -235,6 +235,9 @@ impl World {
             }
             Step::CreateVolume { name, pool, volume } => self.create_volume(name, pool, volume),
             Step::DeleteVolume { name, pool, volume } => self.delete_volume(name, pool, volume),
+            Step::DeleteWorkload { name, workload } => {
+                self.member(name).workloads.remove(workload);
+            }
             Step::SetServer { name, config } => self.set_server(name, config),
             Step::TrustMetrics { name, certificate } => {
                 let trusted = Trusted {

@@ -13,6 +13,7 @@ use super::View;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::rollout::arrival;
 use crate::store::{self, Fleet};
 
 /// What is declared of a member, on its way into the fleet store.
@@ -25,6 +26,7 @@ pub struct Publication {
     /// The last attempt left nothing to write before the member is listed.
     waits_for_list: bool,
     entry: Option<MemberEntry>,
+    awaited: bool,
 }
 
 impl Publication {
@@ -37,7 +39,13 @@ impl Publication {
             is_new,
             waits_for_list: false,
             entry: None,
+            awaited: false,
         }
+    }
+
+    /// Whether there are apps that want a workload on every machine, as the fleet store was seen last.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited
     }
 
     /// The random id of the configuration that it is published for.
@@ -59,6 +67,7 @@ impl Publication {
         }
         let cluster = &cluster.of_members();
         let mut fleet = store::snapshot(cluster).await?;
+        self.awaited = arrival::has_any(&fleet);
         let highest = fleet.members.remove(&self.member);
         let claimant = Claimant {
             owner: &self.owner,

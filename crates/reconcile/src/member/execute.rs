@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::app::STOP_GRACE;
 use domain::membership::observation::Candidate;
 use domain::membership::spec::{Address, MemberSpec};
 use domain::membership::step::Step;
@@ -85,6 +86,9 @@ pub(super) async fn execute(
         }
         Step::DeleteVolume { name, pool, volume } => {
             gone(incus.send(volume::delete(pool, volume).target(name)).await)
+        }
+        Step::DeleteWorkload { workload, .. } => {
+            return crate::execute::delete(cluster, workload, STOP_GRACE).await;
         }
         Step::SetServer { name, config } => incus.send(patch_config(config).target(name)).await,
         Step::TrustMetrics { name, certificate } => trust(incus, name, &certificate.pem).await,

@@ -5,6 +5,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use domain::app::key;
 use domain::membership::declared::parse_address;
 use domain::membership::document::MemberEntry;
 use domain::membership::observation::{
@@ -15,6 +16,7 @@ use domain::membership::spec::{Address, MemberSpec};
 use futures_util::future::{join_all, try_join_all};
 use incus::certificate_store;
 use incus::cluster::{self, group, join, token};
+use incus::instance::Instance;
 use incus::operation::{self, Progress};
 use incus::server::{self, Server};
 use incus::storage::{self, volume};
@@ -68,7 +70,7 @@ pub(super) async fn all(
     let candidate = candidate(cluster, &spec.address).await?;
     let mut view = view(cluster).await?;
     if let Some(view) = &mut view {
-        hosted(&cluster.client, &mut view.seen).await?;
+        hosted(cluster, &mut view.seen).await?;
         initializing(&cluster.client, &mut view.seen).await?;
         attempts.complete(&mut view.seen, &spec.name);
     }
@@ -258,13 +260,22 @@ pub async fn survey(cluster: &Cluster) -> Result<Option<Survey>, Error> {
 }
 
 /// Who hosts what. Only changes need it: this list waits for a member that is silently cut off.
-async fn hosted(client: &Client, seen: &mut Seen) -> Result<(), Error> {
-    let instances = client.send(instance::list_everywhere()).await?;
+async fn hosted(cluster: &Cluster, seen: &mut Seen) -> Result<(), Error> {
+    let instances = cluster.client.send(instance::list_everywhere()).await?;
     for member in &mut seen.members {
         let here = instances.iter().filter(|one| one.location == member.name);
-        member.instances = here.map(|one| one.name.clone()).collect();
+        let (workloads, others): (Vec<_>, Vec<_>) =
+            here.partition(|one| belongs_to(one, &cluster.project, &member.name));
+        let names = |set: Vec<&Instance>| set.iter().map(|one| one.name.clone()).collect();
+        (member.workloads, member.instances) = (names(workloads), names(others));
     }
     Ok(())
+}
+
+/// Whether an instance is a workload of an app that runs once on each machine, and this is its machine.
+fn belongs_to(instance: &Instance, project: &str, member: &str) -> bool {
+    let key = |name: &str| instance.config.as_ref()?.get(name).map(String::as_str);
+    instance.project == project && key(key::APP).is_some() && key(key::NODE) == Some(member)
 }
 
 /// Whether the seed of a first machine is still being applied. Only changes need it, and only of a member that is alone:

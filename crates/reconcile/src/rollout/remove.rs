@@ -4,21 +4,23 @@
 
 use core::time::Duration;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
-use domain::app::STOP_GRACE;
-use domain::entry::Kind;
-use domain::observation::{Observation, Workload};
+use domain::app::{AppSpec, STOP_GRACE};
+use domain::entry::{Kind, RevisionName};
+use domain::observation::{Observation, VolumeSeen};
 use domain::rollout::PROBE_INTERVAL;
+use domain::rollout::learned::DISTURBANCES;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
 use incus::operation::{self, Progress};
 use tokio_util::sync::CancellationToken;
 
-use super::{DISTURBANCES, until};
-use crate::clock;
+use super::{until, whereabouts};
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::execute::delete;
+use crate::execute::{delete, delete_volume};
+use crate::image;
 use crate::observe;
 use crate::store;
 use crate::wake::Wake;
@@ -26,7 +28,22 @@ use crate::wake::Wake;
 /// How often a removal looks again for what is on record and was never seen, a second apart.
 const LATE_LOOKS: u32 = 5;
 
-/// Deletes every workload of an app, gracefully, and then its records below the tombstone.
+/// An app that is to go.
+pub struct Destroy<'a> {
+    /// Its name.
+    pub app: &'a str,
+    /// The revision that is its tombstone.
+    pub tombstone: u64,
+    /// The number of its work record, and the record.
+    pub work: (u64, Work),
+    /// The declaration whose volumes are to go, too; none keeps them.
+    pub volumes_of: Option<&'a AppSpec>,
+    /// How long all of it may take.
+    pub limit: Duration,
+}
+
+/// Deletes every workload of an app, gracefully, then its volumes if that is wanted, and then its records below the
+/// tombstone.
 ///
 /// # Guarantees
 /// Only workloads that carry the app's keys are touched. It may run again after any interruption. It does not end while
@@ -36,15 +53,21 @@ const LATE_LOOKS: u32 = 5;
 /// [`Error::OutOfReach`] if workloads, or what may be some, are on members that do not answer; everything else is gone then.
 pub async fn remove(
     cluster: &Cluster,
-    app: &str,
-    tombstone: u64,
-    work: (u64, Work),
-    limit: Duration,
+    destroy: Destroy<'_>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
+    let Destroy {
+        app,
+        tombstone,
+        work: (mut work_revision, mut work),
+        volumes_of,
+        limit,
+    } = destroy;
     let give_up_at = until(limit);
-    let (mut work_revision, mut work) = work;
     work.revision = tombstone;
+    // As long as there are workloads, a removal that is cut off is taken up again; after that nobody would think of the
+    // images.
+    let _ = image::sweep(cluster, Some(app)).await;
     let mut wake = Wake::listen(cluster).await;
     let (mut disturbed, mut outrun) = (0, 0);
     let mut late = Late::new(&work);
@@ -54,17 +77,31 @@ pub async fn remove(
         // Asked before the list: what is made between the two answers is in one of them.
         let making = making(cluster, app, &work).await?;
         let world = observe::world(cluster).await?;
-        let observation = world.of_app(app, &work);
-        let now = clock::now();
+        let mut observation = world.of_app(app, &work);
+        if let Some(spec) = volumes_of {
+            observation.volumes = observe::volumes(cluster, spec).await?;
+        }
         late.see(&observation);
-        let removal = removal::decide(&observation, &work);
-        let is_done = removal == Removal::Done;
+        let removal = removal::decide(&observation, &work, volumes_of.is_some());
+        let is_done = matches!(removal, Removal::Done | Removal::DeleteVolumes(_));
         let (next, workloads) = match removal {
             Removal::Delete { work, workloads } => (work, workloads),
-            Removal::Done if !making.is_empty() || late.look_again() => (work.clone(), Vec::new()),
+            Removal::Done | Removal::DeleteVolumes(_)
+                if !making.is_empty() || late.look_again() =>
+            {
+                (work.clone(), Vec::new())
+            }
+            Removal::DeleteVolumes(volumes) => {
+                hidden(cluster, app, &observation).await?;
+                delete_volumes(cluster, app, tombstone, &volumes).await?;
+                continue;
+            }
             Removal::Done => {
                 hidden(cluster, app, &observation).await?;
-                return store::clear(cluster, Kind::App, app, tombstone).await;
+                store::clear(cluster, Kind::App, app, tombstone).await?;
+                // What stays is swept by whoever comes next.
+                let _ = image::sweep(cluster, None).await;
+                return Ok(());
             }
             Removal::Unreachable(workloads) => {
                 return Err(Error::OutOfReach {
@@ -73,7 +110,7 @@ pub async fn remove(
                 });
             }
         };
-        check_for_end(app, stop, now >= give_up_at, limit)?;
+        check_for_end(app, stop, Instant::now() >= give_up_at, limit)?;
         if is_done {
             let ours = |name: &str| making.contains(name);
             wake.wait(PROBE_INTERVAL, ours).await;
@@ -196,9 +233,24 @@ async fn hidden(cluster: &Cluster, app: &str, observation: &Observation) -> Resu
     }
 }
 
-fn whereabouts(workload: &Workload) -> String {
-    match &workload.member {
-        Some(member) => format!("{} on {member}", workload.name),
-        None => workload.name.clone(),
+/// Whoever has taken the app up again wants its data, so that is asked first.
+async fn delete_volumes(
+    cluster: &Cluster,
+    app: &str,
+    tombstone: u64,
+    volumes: &[VolumeSeen],
+) -> Result<(), Error> {
+    let name = RevisionName {
+        kind: Kind::App,
+        name: app.to_owned(),
+        revision: tombstone,
+    };
+    store::still_highest(cluster, &name).await?;
+    for volume in volumes {
+        let VolumeSeen {
+            pool, name, member, ..
+        } = volume;
+        delete_volume(cluster, pool, name, member.as_deref()).await?;
     }
+    Ok(())
 }

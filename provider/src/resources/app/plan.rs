@@ -6,7 +6,7 @@
 
 use domain::adoption::{self, Refusal};
 use domain::app::declared::NotASpec;
-use domain::app::{AppSpec, Replicas};
+use domain::app::{AppSpec, Replicas, Track};
 use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -85,10 +85,12 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         plan.set_unknown("image_digest");
         return;
     };
-    let new_image =
-        prior.as_ref().map(|prior| &prior.image.reference) != Some(&spec.image.reference);
+    let new_image = !prior
+        .as_ref()
+        .is_some_and(|prior| prior.names_same_image(&spec));
     let same = prior.is_some_and(|prior| prior.declares_same(&spec));
     let spec = pinned(spec, plan.prior, new_image, private.as_ref());
+    let digest = spec.image.digest.clone();
     if same
         && private
             .as_ref()
@@ -110,6 +112,8 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
     change(plan, steps);
     if new_image {
         plan.set_unknown("image_digest");
+    } else if digest.is_some() {
+        plan.set("image_digest", digest);
     }
 }
 
@@ -131,11 +135,16 @@ fn steps(spec: &AppSpec, seen: &Private) -> Result<Vec<String>, Vec<Refusal>> {
     Ok(steps)
 }
 
-/// The declaration with the digest that it already stands for: in the state, or, for another image, in the last
+/// The declaration with the digest that it already stands for: in the state, unless its name is followed and has moved
+/// (the apply then rolls out what this plan has shown); or, for another image, in the last
 /// revision, whose apply may have been cut off; if that one failed, what it stood for at the last Read.
 fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
     spec.image.digest = match new_image {
-        false => prior.attr("image_digest").as_str().map(str::to_owned),
+        false => {
+            let followed = seen.and_then(|seen| seen.followed.clone());
+            let followed = followed.filter(|_| spec.image.track == Track::Follow);
+            followed.or_else(|| prior.attr("image_digest").as_str().map(str::to_owned))
+        }
         true => seen.and_then(|seen| {
             let published = seen.spec.as_ref();
             entry::looked_up(published, &seen.work, &spec).or_else(|| seen.failed_digest(&spec))

@@ -13,9 +13,12 @@ use domain::membership::spec::{MemberSpec, OnDestroy, Role};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
 use reconcile::member::{self, Attempts, Changes, Grave, Passed, Publication, Removed, View};
+use reconcile::rollout::arrival::{Arrivals, Left};
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, UpdateRequest, Value,
 };
+
+use tokio::time::Instant;
 
 use super::model::{declaration, declared, name, owner as owner_of};
 use super::wait::Wait;
@@ -26,6 +29,7 @@ use crate::{diagnose, owner};
 pub(super) struct Work<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) changes: &'a Changes,
+    pub(super) arrivals: &'a Arrivals,
     pub(super) call: &'a Call,
 }
 
@@ -85,6 +89,7 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
         Ok(owner) => owner,
         Err(diagnostic) => return fail(diagnostic.into()),
     };
+    let began_at = Instant::now();
     let limit = declared(&request.planned).deadlines().create;
     let bootstrap = spec.role == Role::Bootstrap;
     if bootstrap {
@@ -108,10 +113,17 @@ pub(super) async fn create(work: &Work<'_>, request: CreateRequest) -> Applied {
     };
     let mut state = request.planned;
     state.set_attr("owner", owner);
+    let is_complete = missing.is_empty();
     let incomplete = diagnose::incomplete(&spec.name, &missing);
     state.set_attr("missing", state::list(missing));
     let mut applied = finished(state, &spec, &view);
     applied.diagnostics.extend(incomplete);
+    // What a member lacks its workloads may need; once that is repaired, the plans of the apps show them.
+    if is_complete && publication.is_awaited() {
+        let limit = limit.saturating_sub(began_at.elapsed());
+        let left = work.welcome(&spec.name, limit).await;
+        applied.diagnostics.extend(left);
+    }
     applied
 }
 
@@ -192,6 +204,19 @@ pub(super) async fn delete(work: &Work<'_>, request: DeleteRequest) -> Applied {
 }
 
 impl Work<'_> {
+    /// Brings the apps that run once on each machine to a machine that is a member now. It is one whatever becomes of them,
+    /// so what fails is a warning.
+    async fn welcome(&self, member: &str, limit: Duration) -> Vec<Diagnostic> {
+        let stop = self.call.stop_token();
+        match self.arrivals.welcome(self.cluster, limit, &stop).await {
+            Ok(left) => {
+                let told = |left: &Left| diagnose::not_brought(&left.app, member, &left.error);
+                left.iter().map(told).collect()
+            }
+            Err(error) => vec![diagnose::nothing_brought(member, &error)],
+        }
+    }
+
     /// Goes on until nothing more can be done: what is still missing, and what was seen last.
     async fn settle(
         &self,

@@ -16,8 +16,10 @@ pub(super) fn schema() -> Schema {
          kept as it is declared.\n\n\
          A create waits until the machine answers, trusts this client and has applied its seed, so one apply can begin before \
          the machines are installed. It succeeds as soon as the cluster lists the member; what it then still lacks is in \
-         `missing`, and the next apply repairs it. Joins and removals run one after the other, the bootstrap first. A destroy \
-         loses nothing unless `on_destroy` says so, and that counts only once it was applied.",
+         `missing`, and the next apply repairs it. A machine that is complete gets a workload of each app that runs `per-node` \
+         before its create returns. Joins and removals run one after the other, the bootstrap first. A destroy \
+         loses nothing unless `on_destroy` says so, and that counts only once it was applied; workloads of `per-node` apps \
+         go with their machine.",
     )
     .attributes(inputs().into_iter().chain(outputs()))
 }

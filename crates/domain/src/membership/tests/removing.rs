@@ -266,6 +266,58 @@ fn what_would_be_lost_keeps_the_member() {
     ]);
 }
 
+/// HO-APP-14: what belongs to the machine goes with it, gracefully and as the last thing before it; what does not still
+/// keeps it.
+#[test]
+fn workloads_of_the_machine_do_not_keep_it() {
+    let with = |status, others: &[&str]| {
+        no_volumes(b(|member| {
+            member.workloads = set(&["agent-b-g0", "logs-b-g3"]);
+            member.instances = set(others);
+            member.status = status;
+        }))
+    };
+    let with_volumes = b(|member| member.workloads = set(&["agent-b-g0"]));
+    check(vec![
+        (
+            "first its daemon's volumes",
+            with_volumes,
+            NOTHING,
+            "do: set storage.backups_volume",
+        ),
+        (
+            "nothing else is there",
+            with(Status::Online, &[]),
+            NOTHING,
+            "do: delete workload agent-b-g0 of b",
+        ),
+        (
+            "others are",
+            with(Status::Online, &["db"]),
+            NOTHING,
+            "refuse: it hosts db: move",
+        ),
+        (
+            "others that may be moved",
+            with(Status::Online, &["db"]),
+            EVACUATE,
+            "do: evacuate b",
+        ),
+        (
+            "others were moved",
+            with(Status::Evacuated, &[]),
+            EVACUATE,
+            "do: delete workload agent-b-g0 of b",
+        ),
+        (
+            "it is dead",
+            with(Status::Offline, &[]),
+            FORCE,
+            "do: remove b by force",
+        ),
+    ]);
+}
+
 #[test]
 fn the_primary_and_the_last_member_stay() {
     let primary = |name: &str| changed(three(), |cluster| cluster.primary = Some(name.to_owned()));

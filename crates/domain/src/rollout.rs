@@ -60,19 +60,22 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The same, with no secret in what it tells of a failure that is not on record `before`: what a program prints is in
-    /// nobody's hand.
+    /// The same, with no secret in the failures that are not on record `before`: what a program prints is in nobody's hand.
+    /// They are told from the record, later.
     #[must_use]
     pub fn without(mut self, secrets: &Secrets, before: &Work) -> Self {
-        if self.work.failure == before.failure {
-            return self;
-        }
-        let Some(record) = &mut self.work.failure else {
-            return self;
+        let clean = |record: &mut Option<FailureRecord>, known: Option<&FailureRecord>| {
+            if let Some(record) = record.as_mut().filter(|record| Some(&**record) != known) {
+                record.error = hide(&record.error, secrets);
+            }
         };
-        record.error = hide(&record.error, secrets);
-        if let Next::Failed(failure) = &mut self.next {
-            failure.record.clone_from(record);
+        clean(&mut self.work.failure, before.failure.as_ref());
+        for (place, slot) in &mut self.work.slots {
+            let known = before.slots.get(place);
+            clean(
+                &mut slot.failed,
+                known.and_then(|slot| slot.failed.as_ref()),
+            );
         }
         self
     }

@@ -34,7 +34,7 @@ sim:
 
 # The pages in docs/ that are made from the schemas and the examples; `check` fails when they are stale.
 docs:
-	@UPDATE_DOCS=1 cargo test --package terraform-provider-homelab --quiet pages_are_generated_from_the_schemas
+	@UPDATE_DOCS=1 cargo test --package terraform-provider-homelab --quiet docs::tests
 
 # The provider, where `tofu init` looks before it asks a registry: ~/.terraform.d/plugins, or PLUGINS=folder; and
 # homelabctl in ~/.local/bin, or BIN=folder.

@@ -14,6 +14,7 @@ mod volume;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -58,7 +59,7 @@ pub mod key {
 pub const STOP_GRACE: Duration = Duration::from_secs(30);
 
 /// An app as declared: everything that the fleet store publishes about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppSpec {
     /// Unique in the fleet.
@@ -107,7 +108,7 @@ pub struct AppSpec {
 }
 
 /// Where workloads may be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
     /// On members of this cluster group only.
@@ -115,7 +116,7 @@ pub struct Placement {
 }
 
 /// Where a collector sends what it collects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Destination {
     /// Where logs go.
@@ -133,7 +134,7 @@ pub struct Destination {
 }
 
 /// What the Incus instances of an app look like.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Template {
     /// Container or virtual machine.
@@ -149,7 +150,7 @@ pub struct Template {
 }
 
 /// What kind of Incus instance a workload is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A system container.

@@ -35,6 +35,7 @@ pub mod place;
 pub mod placement;
 pub mod preflight;
 pub mod rollout;
+pub mod schema;
 pub mod secret;
 pub mod status;
 pub mod work;

@@ -47,3 +47,20 @@ fn guides_open_with_what_registries_read() {
         }
     }
 }
+
+/// Design 6: the schema of a published spec is published, too.
+#[test]
+fn schemas_of_the_fleet_store_are_published() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas");
+    for (kind, schema) in domain::schema::published() {
+        let path = format!("{folder}/{kind}.json");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &schema).expect("writing a schema");
+        }
+        let there = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            there == schema,
+            "`make docs` rewrites docs/schemas/{kind}.json"
+        );
+    }
+}

@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long a candidate must stay healthy before it is promoted, unless the user says otherwise.
@@ -15,21 +16,23 @@ pub const HEALTHY_DEADLINE: Duration = Duration::from_secs(600);
 pub const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// When a workload counts as healthy, and for how long it must.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Health {
     /// The question "healthy now?" (HO-APP-41).
     pub check: Check,
     /// How long the answer must be yes without a break (HO-APP-39).
     #[serde(with = "milliseconds")]
+    #[schemars(with = "u64")]
     pub min_healthy_time: Duration,
     /// How long that may take from the start of the workload.
     #[serde(with = "milliseconds")]
+    #[schemars(with = "u64")]
     pub healthy_deadline: Duration,
 }
 
 /// The ways to ask a workload whether it is healthy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// The instance runs.
@@ -40,6 +43,7 @@ pub enum Check {
         command: Vec<String>,
         /// Longer counts as unhealthy.
         #[serde(with = "milliseconds")]
+        #[schemars(with = "u64")]
         timeout: Duration,
     },
     /// A web server at the workload's own address answers a GET with success or a redirect.

@@ -3,6 +3,7 @@
 //! Before: `declared/image.rs` has checked what the user wrote. After: `reconcile/src/image.rs` looks it up and has the
 //! cluster pull it. Not here: any request.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use oci::{OciName, Version};
@@ -13,7 +14,7 @@ mod server;
 pub use server::{ImageServer, Protocol};
 
 /// What workloads start from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     /// The alias or the fingerprint (or the start of one), as the user wrote it.
     #[serde(flatten)]
@@ -32,7 +33,7 @@ pub struct Image {
 }
 
 /// How the user names an image.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ImageReference {
     /// By a name that can move.
@@ -51,7 +52,7 @@ impl ImageReference {
 }
 
 /// What a name that leads to another image means (docs/decisions/0020).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Track {
     /// Nothing, until another image is declared.

@@ -5,11 +5,13 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::borrow::Cow;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The curated types of apps (HO-APP-22); the type decides how generations follow each other (HO-APP-11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppType {
     /// Any stateless workload: the new generation comes up beside the old one (HO-APP-23).
@@ -116,6 +118,22 @@ impl Serialize for Replicas {
             Replicas::Count(count) => serializer.serialize_u32(*count),
             Replicas::PerNode => serializer.serialize_str(PER_NODE),
         }
+    }
+}
+
+impl JsonSchema for Replicas {
+    fn schema_name() -> Cow<'static, str> {
+        "Replicas".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How many workloads there are, or one on each machine of the cluster.",
+            "oneOf": [
+                { "type": "integer", "minimum": 1 },
+                { "const": PER_NODE },
+            ],
+        })
     }
 }
 

@@ -3,10 +3,11 @@
 //! Before: `declared/volume.rs` reads what the user wrote. After: `rollout` makes a custom storage volume for each place
 //! of the app before its first workload, and keeps the workload where its local volumes are.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A volume of each workload of an app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Volume {
     /// Where its data lives.
@@ -22,7 +23,7 @@ pub struct Volume {
 }
 
 /// Where the data of a volume lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VolumeClass {
     /// On one member, which its workload is tied to.

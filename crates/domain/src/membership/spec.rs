@@ -8,6 +8,7 @@ use core::fmt;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::Certificate;
@@ -38,7 +39,7 @@ pub struct MemberSpec {
 }
 
 /// How a machine becomes a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It is the first one: the cluster is made of it.
@@ -48,7 +49,7 @@ pub enum Role {
 }
 
 /// Whether a member hosts workloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It does.
@@ -58,7 +59,7 @@ pub enum State {
 }
 
 /// The pool that every member has, and that holds what the daemon keeps (HO-CLUS-06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
     /// Its name.

@@ -3,10 +3,11 @@
 //! Before: the user's text. After: [`ImageServer`], spelled in one way, so that two spellings of one address are one
 //! server.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A server of images.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ImageServer {
     /// How it is spoken to.
     pub protocol: Protocol,
@@ -15,7 +16,9 @@ pub struct ImageServer {
 }
 
 /// How a server of images is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// As a public Incus server.

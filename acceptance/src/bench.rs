@@ -8,6 +8,7 @@ mod join;
 mod media;
 mod plan;
 mod rollout;
+mod scale;
 mod seeds;
 mod size;
 mod start;
@@ -47,12 +48,13 @@ const BENCHMARKS: [(&str, Benchmark); 6] = [
     ("apps", apps),
 ];
 
-/// Both on one lab, which a rollout leaves as it was.
+/// The first two on one lab, which a rollout leaves as it was.
 fn apps(context: &Context) -> Result<()> {
     let lab = Lab::up("bench", 1)?;
     rollout::run(context, &lab)?;
     plan::run(context, &lab)?;
-    lab.down()
+    lab.down()?;
+    scale::run(context)
 }
 
 /// The middle one, which a single slow run does not move.

@@ -135,8 +135,8 @@ pub fn ask(
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-    connection.write_all(head.as_bytes())?;
-    connection.write_all(body)?;
+    // In one go: a server that refuses by the head alone closes before a body that comes behind.
+    connection.write_all(&[head.as_bytes(), body].concat())?;
     let mut answer = BufReader::new(connection);
     let head = Head::read(&mut answer)?.ok_or_else(|| malformed("no answer came"))?;
     let mut content = Vec::new();

@@ -11,9 +11,11 @@
 //! Nothing is ever put into the machine's own network namespace, and nothing outside the lab's own folder, namespaces
 //! and processes is touched. What scenarios do with a lab is not here.
 
+mod bridge;
 mod cluster;
 mod enter;
 mod exchange;
+mod files;
 pub mod guard;
 mod image;
 mod member;
@@ -36,8 +38,10 @@ use anyhow::{Context, Result, ensure};
 use crate::observer::Observer;
 use crate::process::Missing;
 
+pub use bridge::Bridge;
 pub use exchange::Exchange;
-pub use image::{BROKEN, VERSION_1, VERSION_2};
+pub use files::Files;
+pub use image::{Archive, BROKEN, COLLECTOR, VERSION_1, VERSION_2};
 pub use member::Member;
 pub use peer::Peer;
 pub use record::Record;
@@ -323,6 +327,11 @@ pub fn check_machine() -> Result<()> {
         }
     }
     Incus::default().check()
+}
+
+/// Gives the lab's images to a server that has none, such as the simulator; they are built below this folder.
+pub fn give_images(observer: &Observer, folder: &Path) -> Result<()> {
+    image::import(observer, &image::build(folder)?)
 }
 
 /// Where the folders of labs are.

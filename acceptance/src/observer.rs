@@ -49,14 +49,24 @@ impl Observer {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<(u16, Vec<u8>)> {
+        let (head, content) = self.ask(method, path, headers, body)?;
+        Ok((head.status(), content))
+    }
+
+    /// Sends a request with any body and returns all of the response.
+    pub fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<(http::Head, Vec<u8>)> {
         let asking = || format!("{method} {path} at {}", self.socket.display());
         let stream = UnixStream::connect(&self.socket).with_context(asking)?;
         stream
             .set_read_timeout(Some(LONGEST_ANSWER))
             .with_context(asking)?;
-        let (head, content) =
-            http::ask(stream, (method, path), headers, body).with_context(asking)?;
-        Ok((head.status(), content))
+        http::ask(stream, (method, path), headers, body).with_context(asking)
     }
 
     /// Sends a request with a JSON body and returns the whole envelope; an error envelope is an error.

@@ -36,7 +36,12 @@ impl Pair {
 
     /// Makes a server trust it as a client.
     pub fn add_to(&self, observer: &Observer) -> Result<()> {
-        let body = json!({ "type": "client", "name": "operator", "certificate": self.der });
+        self.add_as(observer, "client", "operator")
+    }
+
+    /// Makes a server trust it as one of this type.
+    pub fn add_as(&self, observer: &Observer, kind: &str, name: &str) -> Result<()> {
+        let body = json!({ "type": kind, "name": name, "certificate": self.der });
         let added = observer.request("POST", "/1.0/certificates", Some(&body));
         added.map(drop)
     }

@@ -2,7 +2,9 @@
 //!
 //! A scenario writes what a user would write, types what a user would type, and asks the observer what came of it.
 
+mod adoption;
 mod app;
+mod collector;
 mod docs;
 mod drift;
 mod functions;
@@ -19,11 +21,16 @@ mod network;
 mod ownership;
 mod packaging;
 mod per_node;
+mod preflight;
 mod preseed;
+mod pulls;
 mod refusals;
 mod replicas;
 mod rollout;
+
+mod secrets;
 mod seeds;
+mod simulator;
 mod toy;
 mod tunnel;
 
@@ -47,20 +54,26 @@ pub fn all() -> Vec<Scenario> {
         functions::SCENARIOS,
         refusals::SCENARIOS,
         app::SCENARIOS,
+        adoption::SCENARIOS,
         rollout::SCENARIOS,
+        secrets::SCENARIOS,
         replicas::SCENARIOS,
         per_node::SCENARIOS,
+        collector::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,
+        preflight::SCENARIOS,
         kills::SCENARIOS,
         members::SCENARIOS,
         https::SCENARIOS,
         joins::SCENARIOS,
         lab::SCENARIOS,
         images::SCENARIOS,
+        pulls::SCENARIOS,
         preseed::SCENARIOS,
         tunnel::SCENARIOS,
+        simulator::SCENARIOS,
         toy::SCENARIOS,
         docs::SCENARIOS,
         packaging::SCENARIOS,

@@ -2,6 +2,7 @@
 //!
 //! Used once per run; `workspace.rs` then calls what was found. The lab is not needed for any of this.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +22,9 @@ const HOMELABCTL: &str = "homelabctl";
 /// The same for the toy, the provider that shows what `tfplugin` can do.
 const TOY: &str = "terraform-provider-toy";
 
+/// An Incus in memory.
+const SIMULATOR: &str = "simulator";
+
 /// The programs under test, together for one run.
 #[derive(Debug)]
 pub struct Programs {
@@ -30,8 +34,8 @@ pub struct Programs {
     pub told: String,
     /// A folder with nothing but the providers, and folders of scenarios below it.
     pub folder: TempDir,
-    /// Held while the toy is built and copied; whether it is there.
-    has_toy: Mutex<bool>,
+    /// Held while one of the others is built and copied; which are there.
+    built: Mutex<BTreeSet<&'static str>>,
 }
 
 impl Programs {
@@ -58,7 +62,7 @@ impl Programs {
             told: format!("{version} ({origin}: {})", tofu.display()),
             tofu,
             folder,
-            has_toy: Mutex::default(),
+            built: Mutex::default(),
         })
     }
 
@@ -73,7 +77,7 @@ impl Programs {
             tofu: program.to_owned(),
             told: format!("{}", program.display()),
             folder,
-            has_toy: Mutex::default(),
+            built: Mutex::default(),
         })
     }
 
@@ -89,12 +93,21 @@ impl Programs {
 
     /// The toy's binary, beside the provider's. It is built when the first scenario asks for it.
     pub fn toy(&self) -> Result<PathBuf> {
-        let copy = self.folder.path().join(TOY);
-        let mut has_toy = self.has_toy.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*has_toy {
-            let built = build_toy()?;
-            fs::copy(&built, &copy).with_context(|| format!("copying {}", built.display()))?;
-            *has_toy = true;
+        self.on_demand(TOY, build_toy)
+    }
+
+    /// The simulator's binary, in the same way.
+    pub fn simulator(&self) -> Result<PathBuf> {
+        self.on_demand(SIMULATOR, build_simulator)
+    }
+
+    fn on_demand(&self, name: &'static str, build: fn() -> Result<PathBuf>) -> Result<PathBuf> {
+        let copy = self.folder.path().join(name);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if !built.contains(name) {
+            let program = build()?;
+            fs::copy(&program, &copy).with_context(|| format!("copying {}", program.display()))?;
+            built.insert(name);
         }
         Ok(copy)
     }
@@ -194,6 +207,12 @@ fn build_toy() -> Result<PathBuf> {
     let arguments = [&["--package", "tfplugin"][..], &toy].concat();
     cargo_build(&arguments).context("building the toy provider")?;
     Ok(target().join("debug").join(program))
+}
+
+/// A debug build lists ten thousand instances in a twentieth of a second.
+fn build_simulator() -> Result<PathBuf> {
+    cargo_build(&["--package", SIMULATOR]).context("building the simulator")?;
+    Ok(target().join("debug").join(SIMULATOR))
 }
 
 fn cargo_build(arguments: &[&str]) -> Result<()> {

@@ -8,10 +8,14 @@ mod member;
 
 use std::error::Error as _;
 
+use domain::adoption;
+use domain::app::{AppSpec, Protocol};
 use domain::entry::Refusal;
 use domain::issue::{Issue, Step};
 use reconcile::error::Error;
 use tfplugin::{Diagnostic, Diagnostics, Path};
+
+use crate::names;
 
 pub(crate) use connection::{identity, notice, remote, two_clusters};
 pub(crate) use member::{
@@ -71,12 +75,32 @@ pub(crate) fn nowhere(name: &str) -> Diagnostic {
     )
 }
 
+/// The name of an image that is followed could not be looked up: one warning for a server, one for an image that is gone.
+pub(crate) fn not_followed(spec: &AppSpec, error: &Error) -> Diagnostic {
+    let server = names::server(spec);
+    let written = spec.image.reference.written();
+    let summary = match names::is_missing(error) {
+        true => format!("Image {written} is not at {server} any more"),
+        false => format!("The images of {server} could not be looked up"),
+    };
+    Diagnostic::warning(summary).detail(format!(
+        "{} Apps that follow a name there are planned with the images that they have.",
+        seen(error)
+    ))
+}
+
 /// What went wrong while looking at the cluster as a whole.
 pub(crate) fn cluster(error: &Error) -> Diagnostic {
     Diagnostic::error("Reading the cluster failed").detail(match hint("", error) {
         Some(hint) => format!("{}\n\n{hint}", seen(error)),
         None => seen(error),
     })
+}
+
+/// Why instances are not taken over, each as a sentence.
+pub(crate) fn reasons(refused: &[adoption::Refusal]) -> String {
+    let sentence = |refusal: &adoption::Refusal| format!("{}.", capitalised(&refusal.to_string()));
+    refused.iter().map(sentence).collect::<Vec<_>>().join("\n")
 }
 
 /// The message with its causes, as sentences.
@@ -129,13 +153,51 @@ fn hint(name: &str, error: &Error) -> Option<String> {
             "It was removed outside of this configuration. Run `tofu plan` again to see it created.".to_owned()
         }
         Error::Overtaken { .. } => {
-            "Two applies of one app ran at the same time. Make sure that they share one state with locking, then \
-             apply again."
+            "Two applies of one app ran at the same time, and this one has stopped before its next step; the other one \
+             counts. Make sure that they share one state with locking, then apply again."
                 .to_owned()
+        }
+        Error::RecordTaken { .. } => {
+            "This one has stopped before its next step. Wait until the other one is done, then apply again."
+                .to_owned()
+        }
+        Error::Adoption { refused, .. } => {
+            format!("{}\n\nNothing was changed.", reasons(refused))
         }
         Error::NoImage { written, .. } => format!(
             "Expected an image of that alias or fingerprint. `incus image list` shows what is there; \
              `incus image copy` brings one, with `--alias {written}` where it is to have that name. Nothing was changed."
+        ),
+        Error::ImageServer { cause, .. } if cause.is_not_found() => {
+            "Expected a public image of that name. Check `image`: the server, the spelling, and that the image is there for \
+             the kind and the architecture of the workloads. Nothing was changed."
+                .to_owned()
+        }
+        Error::ImageServer { .. } => {
+            "The server of the image was asked from where the provider runs. Check `image.server` and the way there, and \
+             apply again. Nothing was changed."
+                .to_owned()
+        }
+        Error::NoOci { .. } => {
+            "OCI images need Incus 6.3 or newer, with `skopeo` and `umoci` on its members. Upgrade Incus, or use an image of \
+             another protocol. Nothing was changed."
+                .to_owned()
+        }
+        Error::Pull { protocol: Protocol::Simplestreams, .. } => {
+            "The members pull images themselves. Check that they reach the server of the image. Incus keeps the lists of such \
+             a server for an hour: if the image is newer than that, apply again later. What serves was left alone."
+                .to_owned()
+        }
+        Error::Pull { .. } => {
+            "The members pull images themselves. Check that they reach the server of the image, and apply again. What serves \
+             was left alone."
+                .to_owned()
+        }
+        Error::SameLayers { fingerprint, .. } => format!(
+            "Incus knows OCI images by their layers alone, so that it cannot keep both. The one that is there was brought by \
+             somebody else and is left alone. Delete it (`incus image delete {}`; what runs does not need it), or declare it \
+             by its fingerprint. What serves was left alone.",
+            fingerprint.get(..12).unwrap_or(fingerprint)
         ),
         Error::Conflict { conflict, .. } => match &conflict.owner {
             Some(owner) => format!(
@@ -154,6 +216,17 @@ fn hint(name: &str, error: &Error) -> Option<String> {
              in `timeouts`."
                 .to_owned()
         }
+        Error::Irreplaceable { .. } => {
+            "Only one of them may run at a time, so nothing takes their place while they may be running, and no other \
+             one was touched meanwhile. Bring the members back and apply again; or make sure that the machines are off, remove them for good with \
+             `incus cluster remove --force NAME`, and apply again."
+                .to_owned()
+        }
+        Error::LostSecrets { .. } => {
+            "Somebody has deleted them there. Apply the app itself with the next version of its secrets, which stores them anew."
+                .to_owned()
+        }
+        Error::Unmade(_) => "Nothing was changed. Apply again.".to_owned(),
         Error::OutOfReach { .. } => {
             "Everything else of the app was removed. Bring the members back and run `tofu destroy` again, or remove \
              dead ones for good with `incus cluster remove --force NAME`."

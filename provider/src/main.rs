@@ -20,6 +20,7 @@ mod resources;
 
 mod given;
 mod keys;
+mod names;
 mod owner;
 
 mod diagnose;

@@ -16,6 +16,7 @@ use reconcile::{clock, error::Error, member};
 use tfplugin::Diagnostic;
 
 use crate::diagnose;
+use crate::names::Names;
 
 /// Shared by all resources of one provider process.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Session {
     configured: Mutex<Option<Result<Cluster, NoCluster>>>,
     snapshot: Shared<Snapshot>,
     members: Shared<Option<Survey>>,
+    /// What the names of images stand for that apps follow.
+    pub(crate) names: Names,
     told: Mutex<BTreeSet<String>>,
 }
 

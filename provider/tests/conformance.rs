@@ -181,6 +181,20 @@ fn app(run: Conformance) -> Conformance {
         Value::object([("heartbeat_file", heartbeat_file)]),
     ];
     let durations = ["30s", "0.5m", "1m", "60s"];
+    // What belongs to other types, and to apps on every machine.
+    let of_others = [
+        "volumes",
+        "node_secrets_wo",
+        "node_secrets_wo_version",
+        "alloy",
+        "params",
+        "primary",
+        "joiner_key_wo",
+        "joiner_key_wo_version",
+    ];
+    let run = of_others
+        .into_iter()
+        .fold(run, |run, other| run.hint(name, other, [Value::Null]));
     run.walk(name, Walk::ValidateAndPlan)
         .hint(name, "name", ["web", "blog"])
         .hint(name, "type", ["generic-stateless"])
@@ -192,6 +206,11 @@ fn app(run: Conformance) -> Conformance {
         .hint(name, "workload.devices", [Value::Null])
         .hint(name, "workload.profiles.*", ["default", "small"])
         .keys(name, "workload.environment", ["GREETING", "MODE"])
+        .keys(name, "secrets_wo", ["TOKEN", "PASSWORD"])
+        .hint(name, "secrets_wo_version", [1_u64, 2])
+        .hint(name, "placement.group", ["default", "fast"])
+        .hint(name, "live_migration", [Value::Null, false.into()])
+        .hint(name, "wait", [Value::Null, true.into()])
         .hint(name, "health.check", checks)
         .hint(name, "health.min_healthy_time", ["10s", "0.5m", "30s"])
         .hint(name, "health.healthy_deadline", ["5m", "300s"])

@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 const ROUNDS: usize = 7;
 
 /// What OpenTofu keeps for an app, as the input of a built-in resource.
-const AS_LARGE_AS_AN_APP: &str = r#"{
+pub(super) const AS_LARGE_AS_AN_APP: &str = r#"{
     name = "many-${count.index}", type = "generic-stateless", replicas = "1", image = { alias = "app/v1" }
     health = { check = { running = {} }, min_healthy_time = "0s", healthy_deadline = "2m" }
   }"#;
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-fn timed(workspace: &Workspace) -> Result<Duration> {
+pub(super) fn timed(workspace: &Workspace) -> Result<Duration> {
     let plan = workspace.run(&["plan", "-no-color", "-input=false", "-detailed-exitcode"])?;
     ensure!(
         plan.code == Some(0),
@@ -95,6 +95,6 @@ resource "homelab_app" "many" {{
     )
 }
 
-fn many_built_in(count: usize, input: &str) -> String {
+pub(super) fn many_built_in(count: usize, input: &str) -> String {
     format!("resource \"terraform_data\" \"many\" {{\n  count = {count}\n  input = {input}\n}}\n")
 }

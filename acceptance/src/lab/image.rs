@@ -1,4 +1,4 @@
-//! The images that workloads start from, made here from a statically linked busybox: two versions and a broken one.
+//! The images that workloads start from, made here from a statically linked busybox: two versions, a broken one and a collector.
 //!
 //! No registry and no internet is needed. What an app's image would be is played by a web server that tells its version, beside a heartbeat in `/run`.
 //! The same as OCI images are in `oci.rs`.
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::observer::Observer;
 use crate::process::{run, tool};
@@ -22,6 +23,9 @@ pub const VERSION_1: &str = "app/v1";
 pub const VERSION_2: &str = "app/v2";
 /// The alias of an image whose init prints a line and ends with 1.
 pub const BROKEN: &str = "app/broken";
+
+/// The alias of an image that tells which files it found when it started: `/config` is its configuration.
+pub const COLLECTOR: &str = "app/collector";
 
 /// Serves until it is told to end. Incus asks for a clean end with SIGPWR.
 pub(super) const INIT: &str = "#!/bin/sh
@@ -39,6 +43,13 @@ echo 'app: cannot open /etc/app.conf: No such file or directory'
 exit 1
 ";
 
+/// Looks first, and then does what every app does.
+const COLLECTOR_INIT: &str = "#!/bin/sh
+cat /etc/alloy/config.alloy >/www/config
+ls -ln /etc/alloy >/www/files
+exec /sbin/serve
+";
+
 const UDHCPC: &str = "#!/bin/sh
 [ \"$1\" = bound ] || [ \"$1\" = renew ] || exit 0
 ip address replace \"$ip/${mask:-24}\" dev \"$interface\"
@@ -54,6 +65,7 @@ pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         (VERSION_1, "v1", INIT),
         (VERSION_2, "v2", INIT),
         (BROKEN, "broken", BROKEN_INIT),
+        (COLLECTOR, "collector", COLLECTOR_INIT),
     ]
     .into_iter()
     .map(|(alias, version, init)| {
@@ -64,6 +76,29 @@ pub(super) fn build(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         ))
     })
     .collect()
+}
+
+/// An image as a file that a server of images could have.
+#[derive(Debug)]
+pub struct Archive {
+    /// The whole file.
+    pub content: Vec<u8>,
+    /// Its SHA-256, under which Incus keeps the image.
+    pub fingerprint: String,
+}
+
+impl Archive {
+    /// Builds the image of a version below a folder; workloads of it serve the version.
+    pub fn build(folder: &Path, version: &str) -> Result<Archive> {
+        let file = build_one(&folder.join(version), version, INIT)?;
+        let content = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let digest = Sha256::digest(&content);
+        let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Archive {
+            content,
+            fingerprint,
+        })
+    }
 }
 
 fn build_one(tree: &Path, version: &str, init: &str) -> Result<PathBuf> {
@@ -90,6 +125,7 @@ pub(super) fn lay_out(root: &Path, version: &str, init: &str) -> Result<()> {
         symlink("busybox", root.join("bin").join(applet))?;
     }
     executable(&root.join("sbin/init"), init)?;
+    executable(&root.join("sbin/serve"), INIT)?;
     executable(&root.join("etc/udhcpc"), UDHCPC)?;
     fs::write(root.join("www/version"), format!("{version}\n"))?;
     Ok(())

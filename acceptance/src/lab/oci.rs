@@ -15,6 +15,9 @@ use super::image;
 /// The media type of the manifests that are made here.
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
+/// The media type of the lists of manifests.
+pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
 /// A thing in a registry that is known by its digest.
 #[derive(Debug)]
 pub(super) struct Blob {
@@ -83,6 +86,28 @@ impl Image {
             parts: [layer, config],
         })
     }
+}
+
+/// A list of two images under one name, as most public ones are: one for this machine, one for another architecture.
+pub(super) fn list(own: &Image, other: &Image) -> Result<Blob> {
+    let own_architecture = architecture()?;
+    let other_architecture = if own_architecture == "amd64" {
+        "arm64"
+    } else {
+        "amd64"
+    };
+    let entry = |image: &Image, architecture| {
+        let mut entry = image.manifest.describe("manifest.v1+json");
+        entry["platform"] = json!({ "architecture": architecture, "os": "linux" });
+        entry
+    };
+    // The one that is not meant comes first.
+    let list = json!({
+        "schemaVersion": 2,
+        "mediaType": INDEX,
+        "manifests": [entry(other, other_architecture), entry(own, own_architecture)],
+    });
+    Ok(Blob::new(list.to_string().into_bytes()))
 }
 
 /// The machine's, in the words of OCI.

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::enter;
-use super::oci::{Image, MANIFEST};
+use super::oci::{self, Blob, INDEX, Image, MANIFEST};
 use super::record::Place;
 use super::{Incus, Lab};
 use crate::http::{self, Head};
@@ -131,7 +131,35 @@ impl Registry {
     /// Pushes the image of a version, such as `v1`, whose workload prints this line first, and lets the tag name it from now
     /// on. Returns its digest.
     pub fn push(&self, repository: &str, tag: &str, version: &str, line: &str) -> Result<String> {
-        let pushing = || format!("pushing {repository}:{tag}");
+        let image = self.upload(repository, version, line)?;
+        self.name(repository, tag, MANIFEST, &image.manifest)
+    }
+
+    /// The same in a list of images, of which only one is for the architecture of this machine. Returns the digest of the
+    /// list.
+    pub fn push_list(
+        &self,
+        repository: &str,
+        tag: &str,
+        version: &str,
+        line: &str,
+    ) -> Result<String> {
+        let own = self.upload(repository, version, line)?;
+        let other = self.upload(repository, &format!("{version}-other"), line)?;
+        for image in [&own, &other] {
+            self.name(
+                repository,
+                &image.manifest.digest,
+                MANIFEST,
+                &image.manifest,
+            )?;
+        }
+        self.name(repository, tag, INDEX, &oci::list(&own, &other)?)
+    }
+
+    /// Builds an image and pushes its parts.
+    fn upload(&self, repository: &str, version: &str, line: &str) -> Result<Image> {
+        let pushing = || format!("pushing {version} to {repository}");
         let folder = self.place.directory.join("images");
         let image = Image::build(&folder, version, line).with_context(pushing)?;
         let uploads = format!("/v2/{repository}/blobs/uploads/");
@@ -143,11 +171,19 @@ impl Registry {
             let bytes = ("Content-Type", "application/octet-stream");
             self.ask(("PUT", &whole), &[bytes], &part.content, 201)?;
         }
-        let manifest = format!("/v2/{repository}/manifests/{tag}");
-        let kind = ("Content-Type", MANIFEST);
-        let content = &image.manifest.content;
-        self.ask(("PUT", &manifest), &[kind], content, 201)?;
-        Ok(image.manifest.digest)
+        Ok(image)
+    }
+
+    /// Lets a tag, or its digest, name a manifest; returns the digest.
+    fn name(&self, repository: &str, name: &str, kind: &str, manifest: &Blob) -> Result<String> {
+        let path = format!("/v2/{repository}/manifests/{name}");
+        self.ask(
+            ("PUT", &path),
+            &[("Content-Type", kind)],
+            &manifest.content,
+            201,
+        )?;
+        Ok(manifest.digest.clone())
     }
 
     /// The digest of what a reference, a tag or a digest, names now: as a HEAD of its manifest tells it.

@@ -1,5 +1,7 @@
 //! Whose an app is: import, two states with one name, and many applies at once.
 
+mod holes;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
@@ -33,6 +35,46 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         needs: &[],
         seconds: 40,
         run: parallel,
+    },
+    Scenario {
+        name: "a_destroy_that_was_cut_off_is_taken_back",
+        proves: "Killed after any of its writes, a destroy is taken back by the next apply of the same state.",
+        group: "ownership",
+        needs: &[],
+        seconds: 60,
+        run: holes::taken_back,
+    },
+    Scenario {
+        name: "a_destroy_waits_for_what_is_being_made",
+        proves: "A create that Incus goes on with after its provider was killed leaves nothing behind a destroy that follows.",
+        group: "ownership",
+        needs: &[],
+        seconds: 120,
+        run: holes::destroyed_under_way,
+    },
+    Scenario {
+        name: "of_two_applies_at_once_one_goes_on",
+        proves: "Two applies of one state at the same time never stop each other, and the one that stops says what is true.",
+        group: "ownership",
+        needs: &[],
+        seconds: 60,
+        run: holes::two_at_once,
+    },
+    Scenario {
+        name: "a_copy_made_by_hand_is_never_taken_for_a_workload",
+        proves: "A copy that carries our keys is neither deleted nor taken over, also when the original and the record are gone.",
+        group: "ownership",
+        needs: &[],
+        seconds: 20,
+        run: holes::copies_are_theirs,
+    },
+    Scenario {
+        name: "the_status_of_an_app_tells_how_it_is",
+        proves: "The status entry tells revision, phase and the last error, and goes with the app.",
+        group: "ownership",
+        needs: &[],
+        seconds: 30,
+        run: holes::status,
     },
 ];
 

@@ -4,6 +4,8 @@
 //! it, `rollout` compares workloads with it. A workload is an Incus instance that runs one generation of an app.
 
 pub mod declared;
+pub mod image;
+pub mod render;
 
 mod health;
 mod kind;
@@ -19,6 +21,7 @@ use crate::hex::hex;
 use crate::place::Place;
 
 pub use health::{CHECK_TIMEOUT, Check, HEALTHY_DEADLINE, Health, MIN_HEALTHY_TIME};
+pub use image::{Image, ImageReference, ImageServer, Protocol, Track};
 pub(crate) use kind::PER_NODE;
 pub use kind::{AppType, NoReplicas, Replicas, Strategy};
 pub use volume::{Volume, VolumeClass, volume_name};
@@ -42,6 +45,13 @@ pub mod key {
     pub const SPEC: &str = "user.homelab-ops.spec";
     /// When it was first seen healthy without a break since (RFC 3339).
     pub const HEALTHY_SINCE: &str = "user.homelab-ops.healthy-since";
+    /// Which start of it that was, as Incus words the time: a workload that was started again since has to prove itself
+    /// anew, and clocks of several machines cannot be compared.
+    pub const HEALTHY_START: &str = "user.homelab-ops.healthy-start";
+    /// Which of the app's volumes a storage volume is.
+    pub const VOLUME: &str = "user.homelab-ops.volume";
+    /// The name of an instance that was made by hand and taken over. A copy of it carries the name of another instance.
+    pub const ADOPTED: &str = "user.homelab-ops.adopted";
 }
 
 /// How long a workload may take to stop by itself before it is stopped by force.
@@ -81,6 +91,10 @@ pub struct AppSpec {
     /// The revision with which the secrets of these versions were stored; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_revision: Option<u64>,
+    /// Instances that were made by hand and become the first generation, in the order of their places. Only the revisions
+    /// of a create that has not finished have any: whoever takes that up goes on with them (docs/decisions/0022).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopts: Vec<String>,
     /// What a curated type wants to know beside all that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, String>,
@@ -116,37 +130,6 @@ pub struct Destination {
     /// Which of the app's secrets is the password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_secret: Option<String>,
-}
-
-/// An image of the cluster's own store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// The alias or the fingerprint (or the start of one), as the user wrote it.
-    #[serde(flatten)]
-    pub reference: ImageReference,
-    /// The full fingerprint that the reference stood for when this declaration was published; `None` before
-    /// that. An alias that moves later changes nothing until the user declares another image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
-}
-
-/// How the user names an image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ImageReference {
-    /// By a name that can move.
-    Alias(String),
-    /// By content; the start of the fingerprint is enough if it is unique.
-    Fingerprint(String),
-}
-
-impl ImageReference {
-    /// As the user wrote it: what the `.image` key holds (HO-APP-12).
-    pub fn written(&self) -> &str {
-        match self {
-            ImageReference::Alias(text) | ImageReference::Fingerprint(text) => text,
-        }
-    }
 }
 
 /// What the Incus instances of an app look like.
@@ -196,6 +179,7 @@ impl AppSpec {
             secrets: None,
             node_secrets: None,
             secrets_revision: None,
+            adopts: Vec::new(),
             params: BTreeMap::new(),
             destinations: BTreeMap::new(),
             primary: None,
@@ -204,7 +188,8 @@ impl AppSpec {
 
     /// A hash of everything that must cause a new generation: not the name, not `replicas`.
     pub fn hash(&self) -> String {
-        let cause = (&self.r#type, &self.image, &self.workload, &self.health);
+        let image = self.image.to_start_from();
+        let cause = (&self.r#type, &image, &self.workload, &self.health);
         // Only maps with text keys, numbers and texts: this serialisation cannot fail, and BTreeMap keeps its
         // order, so the same declaration gives the same hash on every machine.
         let mut text = serde_json::to_string(&cause).unwrap_or_default();
@@ -237,14 +222,21 @@ impl AppSpec {
 
     /// The digest that this declaration has for the image of `other`, if both name it alike.
     pub fn digest_for(&self, other: &AppSpec) -> Option<String> {
-        let same = self.image.reference == other.image.reference;
+        let same = self.names_same_image(other);
         self.image.digest.clone().filter(|_| same)
     }
 
-    /// The declaration alone, as it is before its image is looked up.
+    /// Whether both name an image alike. A server may have one of that name for each kind of workload.
+    pub fn names_same_image(&self, other: &AppSpec) -> bool {
+        let same_kind = self.image.server.is_none() || self.workload.kind == other.workload.kind;
+        same_kind && self.image.names_same(&other.image)
+    }
+
+    /// The declaration alone, as it is before its image is looked up and without what it takes over.
     fn without_digest(&self) -> AppSpec {
         let mut spec = self.clone();
         (spec.image.digest, spec.secrets_revision) = (None, None);
+        spec.adopts.clear();
         spec
     }
 
@@ -289,12 +281,27 @@ impl AppSpec {
             ),
             (key::SPEC.to_owned(), self.hash()),
         ]);
-        match place {
-            Place::Machine(machine) => keys.insert(key::NODE.to_owned(), machine.clone()),
-            Place::Ordinal(0) if self.replicas == Replicas::Count(1) => None,
-            Place::Ordinal(ordinal) => keys.insert(key::MEMBER.to_owned(), ordinal.to_string()),
-        };
+        keys.extend(place_keys(place, self.replicas == Replicas::Count(1)));
         keys
+    }
+
+    /// The keys that a new storage volume carries: they decide whose it is, its name only has to be free.
+    pub fn volume_keys(&self, place: &Place, volume: &str) -> BTreeMap<String, String> {
+        let mut keys = BTreeMap::from([
+            (key::APP.to_owned(), self.name.clone()),
+            (key::VOLUME.to_owned(), volume.to_owned()),
+        ]);
+        keys.extend(place_keys(place, self.replicas == Replicas::Count(1)));
+        keys
+    }
+}
+
+/// The keys that say which place of an app something belongs to.
+fn place_keys(place: &Place, is_alone: bool) -> Option<(String, String)> {
+    match place {
+        Place::Machine(machine) => Some((key::NODE.to_owned(), machine.clone())),
+        Place::Ordinal(0) if is_alone => None,
+        Place::Ordinal(ordinal) => Some((key::MEMBER.to_owned(), ordinal.to_string())),
     }
 }
 

@@ -36,6 +36,8 @@ pub enum Kind {
     Member,
     /// What the executor of an app has decided.
     Work,
+    /// The secrets of an app.
+    Secret,
 }
 
 /// What an entry can hold: a document, and the kind of profile that it is in.
@@ -51,7 +53,7 @@ impl Document for AppSpec {
 /// The name of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RevisionName {
-    /// App, member or work.
+    /// App, member, work or secret.
     pub kind: Kind,
     /// Of which app or member.
     pub name: String,
@@ -67,6 +69,7 @@ impl RevisionName {
             "app" => Kind::App,
             "member" => Kind::Member,
             "work" => Kind::Work,
+            "secret" => Kind::Secret,
             _ => return None,
         };
         let name = parts.next()?.to_owned();
@@ -84,7 +87,7 @@ impl RevisionName {
     /// Whose it is, as a part of a sentence.
     pub fn subject(&self) -> String {
         match self.kind {
-            Kind::App | Kind::Work => format!("app {}", self.name),
+            Kind::App | Kind::Work | Kind::Secret => format!("app {}", self.name),
             Kind::Member => format!("member {}", self.name),
         }
     }
@@ -96,6 +99,7 @@ impl fmt::Display for RevisionName {
             Kind::App => "app",
             Kind::Member => "member",
             Kind::Work => "work",
+            Kind::Secret => "secret",
         };
         write!(formatter, "{kind}.{}.r{}", self.name, self.revision)
     }
@@ -186,15 +190,27 @@ pub fn admit_create(highest: Option<&Entry>) -> Result<u64, Refusal> {
     }
 }
 
-/// The number for a change by `owner`.
+/// The number for the first apply after instances were taken over by an import: a create whose owner is known already,
+/// so that it goes on with what it has published before it was cut off.
+///
+/// # Errors
+/// If a finished entry of somebody else is there.
+pub fn admit_adoption(highest: Option<&Entry>, owner: &str) -> Result<u64, Refusal> {
+    match highest {
+        Some(entry) if entry.owner == owner => Ok(entry.revision + 1),
+        other => admit_create(other),
+    }
+}
+
+/// The number for a change by `owner`. Their own tombstone is a destroy that was cut off, and is taken back.
 ///
 /// # Errors
 /// If the entry is another's, or gone.
 pub fn admit_change(highest: Option<&Entry>, owner: &str) -> Result<u64, Refusal> {
     match highest {
         Some(entry) if entry.owner != owner => Err(Refusal::OtherOwner),
-        Some(entry) if entry.deleted.is_none() => Ok(entry.revision + 1),
-        Some(_) | None => Err(Refusal::Gone),
+        Some(entry) => Ok(entry.revision + 1),
+        None => Err(Refusal::Gone),
     }
 }
 
@@ -282,7 +298,9 @@ mod tests {
             (None, Err(Refusal::Gone)),
             (Some(entry(3, "a", true, false)), Ok(4)),
             (Some(entry(3, "a", false, false)), Ok(4)),
-            (Some(entry(3, "a", true, true)), Err(Refusal::Gone)),
+            // A destroy that was cut off, or its last write: nothing is lost by going on.
+            (Some(entry(3, "a", true, true)), Ok(4)),
+            (Some(entry(3, "b", true, true)), Err(Refusal::OtherOwner)),
             (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
         ] {
             assert_eq!(admit_change(highest.as_ref(), "a"), expected, "{highest:?}");
@@ -307,6 +325,24 @@ mod tests {
             (at(Some(3), false, Executor::Agent), false),
         ] {
             assert_eq!(entry.is_at_rest(), expected, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn an_adoption_goes_on_with_its_own_entry_and_takes_over_what_never_finished() {
+        for (highest, expected) in [
+            (None, Ok(1)),
+            (Some(entry(3, "a", false, false)), Ok(4)),
+            (Some(entry(3, "b", false, false)), Ok(4)),
+            (Some(entry(3, "b", true, true)), Ok(4)),
+            (Some(entry(3, "a", true, false)), Ok(4)),
+            (Some(entry(3, "b", true, false)), Err(Refusal::OtherOwner)),
+        ] {
+            assert_eq!(
+                admit_adoption(highest.as_ref(), "a"),
+                expected,
+                "{highest:?}"
+            );
         }
     }
 

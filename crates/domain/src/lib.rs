@@ -10,7 +10,7 @@
 pub mod hex;
 pub mod issue;
 
-mod certificate;
+pub mod certificate;
 pub mod duration;
 pub mod mac;
 pub mod name;
@@ -25,6 +25,7 @@ pub mod machine;
 pub mod membership;
 pub mod seed;
 
+pub mod adoption;
 pub mod app;
 pub mod entry;
 pub mod fleet;
@@ -32,6 +33,9 @@ pub mod heartbeat;
 pub mod observation;
 pub mod place;
 pub mod placement;
+pub mod preflight;
 pub mod rollout;
+pub mod secret;
+pub mod status;
 pub mod work;
 pub mod workload;

@@ -53,6 +53,8 @@ pub struct Seen {
     pub config: Option<BTreeMap<String, String>>,
     /// When it was first seen healthy, read from its key.
     pub healthy_since: Option<Moment>,
+    /// When it was last started, as Incus words it; empty if it never was.
+    pub started_at: String,
     /// Whether it was ever started.
     pub ever_started: bool,
 }
@@ -87,8 +89,31 @@ pub struct Workload {
     pub status: Status,
     /// When it was first seen healthy without a break since.
     pub healthy_since: Option<Moment>,
+    /// When it was last started, as Incus words it.
+    #[serde(default)]
+    pub started_at: String,
+    /// Whether it has been started again since it was seen healthy: then nobody has watched it without a break.
+    #[serde(default)]
+    pub restarted: bool,
     /// Whether it was ever started.
     pub ever_started: bool,
+}
+
+/// A storage volume of an app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSeen {
+    /// Its name in Incus.
+    pub name: String,
+    /// The storage pool that it is in.
+    pub pool: String,
+    /// The member that it is on; `None` in a pool that all members share, and where Incus is not clustered.
+    pub member: Option<String>,
+    /// The place of the app whose data it holds.
+    pub place: Place,
+    /// Which of the app's volumes it is.
+    pub volume: String,
+    /// How large it may become, in bytes, if that is limited.
+    pub size: Option<u64>,
 }
 
 /// How a workload is.
@@ -136,6 +161,9 @@ impl Status {
 pub struct Observation {
     /// Its workloads, by place and generation.
     pub workloads: Vec<Workload>,
+    /// Its storage volumes.
+    #[serde(default)]
+    pub volumes: Vec<VolumeSeen>,
     /// The names that instances of others hold, with the app that says it owns each, if one does.
     pub foreign: BTreeMap<String, Option<String>>,
     /// Names whose holder is unknown, because the member does not answer.
@@ -158,9 +186,6 @@ pub struct Observation {
     /// one as running again for a moment while it clears up behind it.
     #[serde(skip)]
     pub ended: BTreeSet<String>,
-    /// Machines on which this executor could not make a workload: nothing is begun there again.
-    #[serde(skip)]
-    pub given_up: BTreeSet<Place>,
     /// The answers of this pass to "healthy now?", by instance name.
     #[serde(skip)]
     pub probes: BTreeMap<String, Probe>,
@@ -170,6 +195,9 @@ pub struct Observation {
     /// What Incus said when a workload could not be started, by instance name.
     #[serde(skip)]
     pub start_errors: BTreeMap<String, String>,
+    /// What Incus said when a workload could not even be made, by the name that it would have had.
+    #[serde(skip)]
+    pub create_errors: BTreeMap<String, String>,
 }
 
 /// One answer to "healthy now?".
@@ -245,23 +273,28 @@ pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Obse
     observation
         .workloads
         .sort_by(|one, other| (&one.place, one.generation).cmp(&(&other.place, other.generation)));
-    set_copies_apart(app, &mut observation, work);
+    set_copies_apart(app, &mut observation, work, &adopted(seen));
     observation
 }
 
-/// A copy of a workload that somebody made by hand carries its keys: of two with the same place and generation, one is
-/// the workload, and the other is theirs.
-fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
+/// A copy of a workload that somebody made by hand carries its keys, also when the workload is long gone: what neither
+/// the record nor its own name says to be ours is theirs. Of two with the same place and generation, one is the workload.
+fn set_copies_apart(
+    app: &str,
+    observation: &mut Observation,
+    work: &Work,
+    adopted: &BTreeSet<&str>,
+) {
     let mut workloads: Vec<Workload> = Vec::with_capacity(observation.workloads.len());
+    let rank = |one: &Workload| originality(app, one, work, adopted);
     for workload in core::mem::take(&mut observation.workloads) {
         let place = |one: &Workload| (one.place.clone(), one.generation);
         let copy = match workloads.last_mut() {
-            Some(last) if place(last) == place(&workload) => {
-                match originality(app, &workload, work) > originality(app, last, work) {
-                    true => core::mem::replace(last, workload),
-                    false => workload,
-                }
-            }
+            _ if rank(&workload) == Originality::default() => workload,
+            Some(last) if place(last) == place(&workload) => match rank(&workload) > rank(last) {
+                true => core::mem::replace(last, workload),
+                false => workload,
+            },
             _ => {
                 workloads.push(workload);
                 continue;
@@ -272,22 +305,45 @@ fn set_copies_apart(app: &str, observation: &mut Observation, work: &Work) {
     observation.workloads = workloads;
 }
 
-/// How much speaks for an instance being the one that we made: the record, then the name that we would give it.
-fn originality(app: &str, workload: &Workload, work: &Work) -> (bool, bool) {
+/// What speaks for an instance being the one that we made, the strongest first; by default nothing does.
+#[derive(Default, PartialEq, PartialOrd)]
+struct Originality {
+    /// The record names it.
+    recorded: bool,
+    /// It has the name that we would give it, or that it was taken over by.
+    named: bool,
+}
+
+fn originality(
+    app: &str,
+    workload: &Workload,
+    work: &Work,
+    adopted: &BTreeSet<&str>,
+) -> Originality {
     let (place, generation) = (&workload.place, workload.generation);
     let recorded = work.made(place, generation);
     let names = [
         workload_name(app, None, generation),
         workload_name(app, Some(&place.key()), generation),
     ];
-    (
-        recorded.is_some_and(|made| made.name == workload.name),
-        names.contains(&workload.name),
-    )
+    Originality {
+        recorded: recorded.is_some_and(|made| made.name == workload.name),
+        named: names.contains(&workload.name) || adopted.contains(workload.name.as_str()),
+    }
 }
 
-/// Where a workload stands, by its keys; without any it is the only one of its app.
-fn place(config: &BTreeMap<String, String>) -> Place {
+/// The instances that were taken over and still have the name that they had then; a copy of one has another.
+fn adopted(seen: &[Seen]) -> BTreeSet<&str> {
+    let is_adopted = |instance: &&Seen| {
+        let config = instance.config.as_ref();
+        config.and_then(|config| config.get(key::ADOPTED)) == Some(&instance.name)
+    };
+    let adopted = seen.iter().filter(is_adopted);
+    adopted.map(|instance| instance.name.as_str()).collect()
+}
+
+/// Where a workload or a volume stands, by its keys; without any it is the only one of its app.
+pub fn place(config: &BTreeMap<String, String>) -> Place {
     if let Some(machine) = config.get(key::NODE).filter(|name| !name.is_empty()) {
         return Place::Machine(machine.clone());
     }
@@ -322,6 +378,8 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
                 Status::Unknown
             },
             healthy_since: None,
+            started_at: String::new(),
+            restarted: false,
             ever_started: true,
         });
     };
@@ -340,6 +398,10 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
         spec: text(key::SPEC),
         status: live_status(instance, config),
         healthy_since: instance.healthy_since,
+        started_at: instance.started_at.clone(),
+        restarted: config
+            .get(key::HEALTHY_START)
+            .is_some_and(|start| *start != instance.started_at),
         ever_started: instance.ever_started,
     })
 }

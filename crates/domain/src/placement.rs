@@ -45,7 +45,7 @@ pub fn choose(
             (of_app(&member.name), load, member.name.clone())
         })
         .map(|member| Some(member.name.clone()))
-        .ok_or_else(|| NoMember {
+        .ok_or_else(|| NoMember::Unsuitable {
             group: group.cloned(),
             members: observation
                 .members
@@ -57,14 +57,25 @@ pub fn choose(
 
 /// There are members, and none can take a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no member can take a workload: none of {} is online, open for new instances{} and of the architecture of the image",
-    members.join(", "),
-    group.as_ref().map(|group| format!(", in the cluster group {group}")).unwrap_or_default()
-)]
-pub struct NoMember {
-    /// The cluster group that it had to be in.
-    pub group: Option<String>,
-    /// The members that were looked at.
-    pub members: Vec<String>,
+pub enum NoMember {
+    /// None is as it has to be.
+    #[error(
+        "no member can take a workload: none of {} is online, open for new instances{} and of the architecture of the image",
+        members.join(", "),
+        group.as_ref().map(|group| format!(", in the cluster group {group}")).unwrap_or_default()
+    )]
+    Unsuitable {
+        /// The cluster group that it had to be in.
+        group: Option<String>,
+        /// The members that were looked at.
+        members: Vec<String>,
+    },
+    /// The one that has its volumes is down.
+    #[error("a volume of {place} is on member {member}, which is not online")]
+    Pinned {
+        /// Whose volume.
+        place: Place,
+        /// The member.
+        member: String,
+    },
 }

@@ -11,6 +11,7 @@
 mod pass;
 
 pub mod forecast;
+pub mod learned;
 pub mod phase;
 pub mod removal;
 pub mod slot;
@@ -26,12 +27,23 @@ use crate::moment::Moment;
 use crate::observation::{Observation, Status, Workload};
 use crate::place::Place;
 use crate::placement::NoMember;
+use crate::secret::{Secrets, hide};
 use crate::work::{FailureRecord, Work};
 
 use pass::Pass;
 use pass::recorded;
 use slot::Slot;
 use step::Step;
+
+/// Whether every workload that is declared was made from this very declaration: then none is left to be made.
+pub fn has_every_workload(spec: &AppSpec, observation: &Observation) -> bool {
+    let hash = spec.hash();
+    let made = |place: Place| {
+        let mut workloads = observation.workloads.iter();
+        workloads.any(|workload| workload.place == place && workload.spec == hash)
+    };
+    observation.places(spec.replicas).all(made)
+}
 
 /// How often a workload on trial is asked whether it is healthy.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,6 +59,25 @@ pub struct Decision {
     pub next: Next,
 }
 
+impl Decision {
+    /// The same, with no secret in what it tells of a failure that is not on record `before`: what a program prints is in
+    /// nobody's hand.
+    #[must_use]
+    pub fn without(mut self, secrets: &Secrets, before: &Work) -> Self {
+        if self.work.failure == before.failure {
+            return self;
+        }
+        let Some(record) = &mut self.work.failure else {
+            return self;
+        };
+        record.error = hide(&record.error, secrets);
+        if let Next::Failed(failure) = &mut self.next {
+            failure.record.clone_from(record);
+        }
+        self
+    }
+}
+
 /// What follows the steps of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
@@ -57,13 +88,13 @@ pub enum Next {
     /// Everything is as declared.
     Converged,
     /// The rollout failed; what served before goes on serving.
-    Failed(Failure),
+    Failed(Box<Failure>),
     /// A name that is needed belongs to somebody else; nothing was changed.
     Conflict(Conflict),
     /// No member can take a workload; nothing was changed.
     NoMember(NoMember),
-    /// A workload could not be made on this machine, as the observation says; the other machines have theirs.
-    GivenUp(Place),
+    /// These cannot be replaced: they may be running on members that are offline. Nothing that serves was touched.
+    OutOfReach(Vec<Workload>),
 }
 
 /// A rollout that failed.
@@ -71,7 +102,7 @@ pub enum Next {
 pub struct Failure {
     /// The record, as stored.
     pub record: FailureRecord,
-    /// The instance that failed and was deleted.
+    /// The instance that failed and was deleted, or could not be made.
     pub candidate: String,
     /// The instance that serves, if one does.
     pub serving: Option<String>,
@@ -90,7 +121,7 @@ pub struct Conflict {
 pub fn to_probe<'a>(
     spec: &AppSpec,
     observation: &'a Observation,
-    work: &Work,
+    work: &'a Work,
     now: Moment,
 ) -> Vec<&'a Workload> {
     slot::all(spec, observation, work, now)
@@ -110,8 +141,7 @@ pub fn to_probe<'a>(
 /// 1. Health is written down where it changed (HO-APP-38); this is bookkeeping and may concern several workloads.
 /// 2. One slot is acted upon, none if one of the others is still on trial and this one serves (HO-APP-30): failed
 ///    candidates first, then leftovers and candidates that are no longer wanted, promotions, starts, missing workloads,
-///    upgrades (lowest place first), and surplus workloads last (highest place first). The machines of an app that runs
-///    on each of them are all acted upon, each by itself: a failure on one of them ends the rollout after the others.
+///    upgrades (lowest place first), and surplus workloads last (highest place first).
 /// 3. The caller stores the work record, executes the steps and observes again.
 ///
 /// # Guarantees

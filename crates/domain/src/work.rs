@@ -43,6 +43,9 @@ pub struct Slot {
     /// their keys, so this is how they are known.
     #[serde(default)]
     pub workloads: Vec<Made>,
+    /// What failed here last, until a rollout succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailureRecord>,
 }
 
 /// A workload that was made.
@@ -85,6 +88,12 @@ pub struct FailureRecord {
     pub place: Place,
     /// The generation that failed.
     pub generation: u64,
+    /// The revision that wanted it. It is not tried again for that one; a later revision tries anew.
+    #[serde(default)]
+    pub revision: u64,
+    /// The name of its Incus instance.
+    #[serde(default)]
+    pub candidate: String,
     /// Its image, as the user wrote it.
     pub image: String,
     /// What went wrong, with the last output; at most [`LONGEST_ERROR`] bytes.
@@ -94,6 +103,13 @@ pub struct FailureRecord {
 }
 
 impl Work {
+    /// Whether the executor of `revision` may go on from this record, which was written where its own should have been. One
+    /// of an older revision sees at once that it is overtaken, and does nothing more; one of the same or a newer revision
+    /// goes on itself.
+    pub fn is_behind(&self, revision: u64) -> bool {
+        self.revision < revision
+    }
+
     /// When the trial of a workload began, if this revision has begun it.
     pub fn trial_since(&self, place: &Place, generation: u64) -> Option<Moment> {
         let clock = self.made(place, generation)?.trial?;
@@ -147,6 +163,32 @@ impl Work {
             .is_some_and(|made| made.doomed && made.name == workload.name)
     }
 
+    /// The failure at a place, if it was this revision that failed there.
+    pub fn failed_at(&self, place: &Place) -> Option<&FailureRecord> {
+        let failure = self.slots.get(place)?.failed.as_ref()?;
+        (failure.revision == self.revision).then_some(failure)
+    }
+
+    /// Writes a failure down: at its place, and for the whole app the first one of this revision, with the names of others.
+    pub(crate) fn fail(&mut self, record: FailureRecord) {
+        match &mut self.failure {
+            Some(told) if told.revision == self.revision && told.place != record.place => {
+                told.error = bounded(&format!("{}\n{} failed, too", told.error, record.candidate));
+            }
+            told => *told = Some(record.clone()),
+        }
+        let slot = self.slots.entry(record.place.clone()).or_default();
+        slot.failed = Some(record);
+    }
+
+    /// A rollout has succeeded: failures of before are history.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failure = None;
+        for slot in self.slots.values_mut() {
+            slot.failed = None;
+        }
+    }
+
     /// The place and record of a workload, by the name of its Incus instance.
     pub fn by_name(&self, name: &str) -> Option<(Place, &Made)> {
         self.slots.iter().find_map(|(place, slot)| {
@@ -163,4 +205,21 @@ pub fn bounded(error: &str) -> String {
         end -= 1;
     }
     error[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two executors whose records meet, the one with the newer revision goes on, so they never stop each other.
+    #[test]
+    fn of_two_executors_exactly_one_goes_on() {
+        for (ours, theirs, goes_on) in [(6, 5, true), (5, 6, false), (5, 5, false), (1, 0, true)] {
+            let record = Work {
+                revision: theirs,
+                ..Work::default()
+            };
+            assert_eq!(record.is_behind(ours), goes_on, "{ours} and {theirs}");
+        }
+    }
 }

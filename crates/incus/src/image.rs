@@ -120,6 +120,66 @@ pub fn upload(
         .answer_within(UPLOAD_LIMIT)
 }
 
+/// An image on another server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remote<'a> {
+    /// The server's address.
+    pub server: &'a str,
+    /// `incus`, `simplestreams` or `oci`.
+    pub protocol: &'a str,
+    /// What it is known by there: a fingerprint, or of OCI images `repository@sha256:…`.
+    pub name: &'a str,
+    /// `container` or `virtual-machine`.
+    pub r#type: &'a str,
+}
+
+/// Has the server that is asked fetch an image. The operation's metadata names the fingerprint, which may be that of an
+/// image that it had already; the properties are added to it, too.
+pub fn pull(
+    project: &str,
+    remote: &Remote<'_>,
+    properties: &BTreeMap<String, String>,
+) -> Request<Operation> {
+    let doing = format!("pulling image {} from {}", remote.name, remote.server);
+    let by = match remote.protocol {
+        "oci" => "alias",
+        _ => "fingerprint",
+    };
+    Request::post(path(&["images"]), doing, envelope::operation)
+        .project(project)
+        .json(json!({
+            "source": {
+                "type": "image", "mode": "pull", "server": remote.server,
+                "protocol": remote.protocol, by: remote.name, "image_type": remote.r#type,
+            },
+            "properties": properties,
+        }))
+}
+
+/// Sets these properties of an image and leaves the others.
+pub fn patch_properties(
+    project: &str,
+    fingerprint: &str,
+    properties: &BTreeMap<String, String>,
+) -> Request<()> {
+    let doing = format!("marking image {fingerprint}");
+    Request::patch(path(&["images", fingerprint]), doing, envelope::nothing)
+        .project(project)
+        .json(json!({ "properties": properties }))
+}
+
+/// The kernel's name of an architecture: images often carry Debian's, members always carry the kernel's.
+pub fn kernel_name(architecture: &str) -> &str {
+    match architecture {
+        "amd64" => "x86_64",
+        "arm64" => "aarch64",
+        "armhf" => "armv7l",
+        "i386" => "i686",
+        "ppc64el" => "ppc64le",
+        other => other,
+    }
+}
+
 /// Lets a name lead to an image.
 pub fn create_alias(project: &str, name: &str, fingerprint: &str) -> Request<()> {
     let doing = format!("creating image alias {name}");
@@ -152,7 +212,29 @@ mod tests {
             alias_request.body(),
             &Body::Json(json!({ "name": "app/v1", "target": "ab" }))
         );
+        let remote = Remote {
+            server: "http://h:5000",
+            protocol: "oci",
+            name: "app@sha256:ab",
+            r#type: "container",
+        };
+        let pull = pull("p", &remote, &properties);
+        assert_eq!(
+            pull.body(),
+            &Body::Json(json!({
+                "source": {
+                    "type": "image", "mode": "pull", "server": "http://h:5000", "protocol": "oci",
+                    "alias": "app@sha256:ab", "image_type": "container",
+                },
+                "properties": { "os": "a b&c" },
+            }))
+        );
         for (request, printed) in [
+            (pull.to_string(), "POST /1.0/images?project=p"),
+            (
+                patch_properties("p", "ab", &properties).to_string(),
+                "PATCH /1.0/images/ab?project=p",
+            ),
             (
                 list("p").to_string(),
                 "GET /1.0/images?project=p&recursion=1",

@@ -14,10 +14,11 @@
 //! exec.rs                      one effect made of several requests
 //! remote.rs                    a server as the user's own Incus client knows it
 //! service.rs                   what runs in an instance, asked at its own address
+//! image_server.rs              what an image's name stands for on a server of images
 //! ```
 //!
-//! Only `client.rs` and `transport.rs` perform I/O, and `service.rs`, which asks no server of Incus;
-//! `async` marks every effect. This crate imports nothing else of this workspace: it knows no apps,
+//! Only `client.rs` and `transport.rs` perform I/O, and `service.rs` and `image_server/fetch.rs`, which
+//! ask no server of ours; `async` marks every effect. This crate imports nothing else of this workspace: it knows no apps,
 //! no members of ours and no plans.
 
 pub mod request;
@@ -26,6 +27,7 @@ pub mod certificate_store;
 pub mod cluster;
 pub mod file;
 pub mod image;
+pub mod image_server;
 pub mod instance;
 pub mod network;
 pub mod os;

@@ -4,11 +4,13 @@
 
 use std::sync::Arc;
 
+use domain::app::{Volume, VolumeClass};
 use incus::server::{self, Server};
 use incus::{Client, Fingerprint, storage};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::Error;
+use crate::image::Pulls;
 
 /// How many apps change workloads at the same time; waiting does not count.
 const APPS_AT_A_TIME: usize = 4;
@@ -49,6 +51,8 @@ pub struct Cluster {
     of_members: Client,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
+    /// Taken by whoever pulls an image.
+    pub(crate) pulls: Arc<Pulls>,
     known: Arc<Mutex<Known>>,
 }
 
@@ -56,6 +60,15 @@ pub struct Cluster {
 type Known = Option<(Option<Fingerprint>, Arc<Server>)>;
 
 impl Cluster {
+    /// The storage pool of a volume; `None` for one that is shared if no such pool is known.
+    pub(crate) fn pool_of<'a>(&'a self, volume: &'a Volume) -> Option<&'a str> {
+        let default = match volume.class {
+            VolumeClass::Local => Some(self.storage_pool.as_str()),
+            VolumeClass::Replicated => self.shared_pool.as_deref(),
+        };
+        volume.pool.as_deref().or(default)
+    }
+
     /// A cluster; nothing is sent yet.
     pub fn new(client: Client, settings: Settings) -> Self {
         Self {
@@ -66,6 +79,7 @@ impl Cluster {
             storage_pool: settings.storage_pool,
             shared_pool: settings.shared_pool,
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
+            pulls: Arc::default(),
             known: Arc::default(),
         }
     }

@@ -2,10 +2,14 @@
 //!
 //! After: `provider/src/diagnose.rs` prints message and causes, once.
 
+use core::fmt;
 use core::time::Duration;
 
+use domain::adoption::Refusal as Refused;
+use domain::app::Protocol;
 use domain::entry::Refusal;
 use domain::placement::NoMember;
+use domain::rollout::learned::Unmade;
 use domain::rollout::{Conflict, Failure};
 
 /// Why an app or a member is not as declared.
@@ -91,9 +95,7 @@ pub enum Error {
         member: String,
     },
     /// Another apply or another executor wrote a newer revision.
-    #[error(
-        "another change of {of} was published meanwhile, as revision {newest}; revision {ours} stops here"
-    )]
+    #[error("{}", overtaken(of, *ours, *newest))]
     Overtaken {
         /// The app or member.
         of: String,
@@ -101,6 +103,12 @@ pub enum Error {
         ours: u64,
         /// What is the highest now.
         newest: u64,
+    },
+    /// Another executor is at the very revision that this one is at.
+    #[error("another executor takes the steps of app {app} at the same time")]
+    RecordTaken {
+        /// The app.
+        app: String,
     },
     /// The fleet store does not take the change.
     #[error("publishing app {app}")]
@@ -128,6 +136,49 @@ pub enum Error {
         /// Where it was looked for.
         project: String,
     },
+    /// What an image's name stands for could not be looked up.
+    #[error("looking up image {written:?} at {server}")]
+    ImageServer {
+        /// As the user wrote it.
+        written: String,
+        /// Where it was looked for.
+        server: String,
+        /// Why it was not found.
+        #[source]
+        cause: Box<incus::image_server::Error>,
+    },
+    /// This Incus has no OCI images.
+    #[error("the server runs Incus {version}, which cannot run OCI images")]
+    NoOci {
+        /// Its version.
+        version: String,
+    },
+    /// The cluster could not get an image.
+    #[error("the cluster could not pull image {written:?} from {server}")]
+    Pull {
+        /// As the user wrote it.
+        written: String,
+        /// From where.
+        server: String,
+        /// How that was spoken to.
+        protocol: Protocol,
+        /// What Incus says.
+        #[source]
+        cause: Box<incus::Error>,
+    },
+    /// Incus would take another image of somebody else's for the one that is wanted.
+    #[error(
+        "the cluster has another image with the layers of {written:?}: {fingerprint}{}",
+        Named(aliases)
+    )]
+    SameLayers {
+        /// As the user wrote it.
+        written: String,
+        /// The one that is there.
+        fingerprint: String,
+        /// What that one is called.
+        aliases: Vec<String>,
+    },
     /// A rollout failed; what served before goes on serving.
     #[error("generation {} of app {app} failed", failure.record.generation)]
     RolloutFailed {
@@ -144,6 +195,14 @@ pub enum Error {
         /// Which, and whose.
         conflict: Conflict,
     },
+    /// Instances that were made by hand cannot be taken over; nothing was changed.
+    #[error("taking over instances for app {app}")]
+    Adoption {
+        /// The app.
+        app: String,
+        /// Why, for each of them.
+        refused: Vec<Refused>,
+    },
     /// No member can take a workload.
     #[error("placing a workload of app {app}")]
     NoMember {
@@ -152,17 +211,6 @@ pub enum Error {
         /// Why.
         #[source]
         cause: NoMember,
-    },
-    /// A workload could not be made on one machine; the others have theirs.
-    #[error("app {app} could not be brought to machine {machine}")]
-    OnMachine {
-        /// The app.
-        app: String,
-        /// The machine.
-        machine: String,
-        /// Why.
-        #[source]
-        cause: Option<Box<incus::Error>>,
     },
     /// The user stopped the apply.
     #[error("the apply was stopped while app {app} was {phase}")]
@@ -182,6 +230,23 @@ pub enum Error {
         /// The time.
         limit: Duration,
     },
+    /// Workloads may be running on members that do not answer, and nothing may run beside them.
+    #[error("app {app} cannot be changed while workloads may be running on members that do not answer: {}", workloads.join(", "))]
+    Irreplaceable {
+        /// The app.
+        app: String,
+        /// Each as "name on member".
+        workloads: Vec<String>,
+    },
+    /// The secrets of an app are not in the fleet store.
+    #[error("the secrets of app {app} are not in the fleet store")]
+    LostSecrets {
+        /// The app.
+        app: String,
+    },
+    /// A workload could not be made.
+    #[error("a workload could not be made")]
+    Unmade(#[source] Unmade),
     /// Workloads that are to be deleted are on members that do not answer.
     #[error("workloads of app {app} are on members that do not answer: {}", workloads.join(", "))]
     OutOfReach {
@@ -190,6 +255,32 @@ pub enum Error {
         /// Each as "name on member".
         workloads: Vec<String>,
     },
+}
+
+/// The names of an image, where it has some.
+struct Named<'a>(&'a [String]);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            names => write!(formatter, " ({})", names.join(", ")),
+        }
+    }
+}
+
+/// Two writers of one number, of which the other was faster, are told apart from a newer number.
+fn overtaken(of: &str, ours: u64, newest: u64) -> String {
+    match newest {
+        // Only a tombstone's last trace goes; then nothing is left to be newer.
+        0 => format!("{of} was removed meanwhile; revision {ours} stops here"),
+        newest if newest == ours => {
+            format!("another change of {of} was published first, as revision {ours}")
+        }
+        newest => format!(
+            "another change of {of} was published meanwhile, as revision {newest}; revision {ours} stops here"
+        ),
+    }
 }
 
 impl Error {

@@ -9,6 +9,7 @@ mod network;
 
 use domain::app::{CHECK_TIMEOUT, Check};
 use domain::observation::Probe;
+use domain::secret::Secrets;
 use incus::instance::{self, InstanceState};
 
 use crate::cluster::Cluster;
@@ -16,15 +17,21 @@ use crate::cluster::Cluster;
 /// Longest part of a command's output, or of a web server's error, that a failure quotes.
 const LONGEST_QUOTE: usize = 500;
 
-/// Asks one running workload; `None` if Incus could not say, which is nothing against the workload.
-pub(crate) async fn probe(cluster: &Cluster, name: &str, check: &Check) -> Option<Probe> {
+/// Asks one running workload; `None` if Incus could not say, which is nothing against the workload. Of what it printed
+/// no secret is told.
+pub(crate) async fn probe(
+    cluster: &Cluster,
+    name: &str,
+    check: &Check,
+    secrets: &Secrets,
+) -> Option<Probe> {
     match check {
         Check::Running {} => {
             let seen = running(cluster, name).await?;
             Some(seen.map_or_else(Probe::Unhealthy, |_| Probe::Healthy))
         }
         Check::Exec { command, timeout } => {
-            Some(exec::command(cluster, name, command, *timeout).await)
+            Some(exec::command(cluster, name, command, *timeout, secrets).await)
         }
         Check::Http { port, path } => {
             network::http(cluster, name, *port, path, CHECK_TIMEOUT).await

@@ -15,8 +15,10 @@ pub mod error;
 pub mod member;
 pub mod rollout;
 
+pub mod adoption;
 pub mod image;
 pub mod observe;
+pub mod preflight;
 pub mod store;
 
 pub mod clock;

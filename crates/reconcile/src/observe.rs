@@ -3,14 +3,19 @@
 //! Before: a Read, or a pass of `rollout.rs`. After: `domain::observation::of_app` picks out what concerns one app.
 //! Lists are read with `recursion=1`, never 2: that would ask every running instance for its state.
 
-use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::app::render::Api;
+use domain::app::{AppSpec, key};
+use domain::machine::disk;
+use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
 use domain::work::Work;
+use incus::storage::volume;
 use incus::{cluster, instance};
 
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use domain::app::key;
 
 /// What Incus shows.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +58,47 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
     Ok(instances.into_iter().map(seen).collect())
 }
 
+/// The storage volumes of an app in the pools that it uses; no request for an app without any.
+///
+/// # Errors
+/// If no endpoint answers, or a pool is not there.
+pub async fn volumes(cluster: &Cluster, spec: &AppSpec) -> Result<Vec<VolumeSeen>, Error> {
+    let pools: BTreeSet<&str> = spec
+        .volumes
+        .values()
+        .filter_map(|volume| cluster.pool_of(volume))
+        .collect();
+    let mut found = Vec::new();
+    for pool in pools {
+        let list = volume::list_of(&cluster.project, pool);
+        let volumes = cluster.client.send(list).await?;
+        let ours = volumes
+            .into_iter()
+            .filter_map(|one| seen_volume(&spec.name, pool, one));
+        found.extend(ours);
+    }
+    Ok(found)
+}
+
+fn seen_volume(app: &str, pool: &str, volume: volume::Volume) -> Option<VolumeSeen> {
+    let key = |name: &str| volume.config.get(name);
+    let is_ours = key(key::APP).map(String::as_str) == Some(app);
+    let of = key(key::VOLUME).filter(|_| is_ours)?.clone();
+    Some(VolumeSeen {
+        place: observation::place(&volume.config),
+        size: key("size").and_then(|text| disk::parse_size(text)),
+        volume: of,
+        pool: pool.to_owned(),
+        member: Some(volume.location).filter(|location| !location.is_empty() && location != "none"),
+        name: volume.name,
+    })
+}
+
+/// The members; none where Incus is not clustered.
+pub(crate) async fn members(cluster: &Cluster) -> Result<Vec<Member>, Error> {
+    Ok(machines(cluster).await?.0)
+}
+
 /// The members, or the name of the only server.
 async fn machines(cluster: &Cluster) -> Result<(Vec<Member>, Option<String>), Error> {
     let server = cluster.server().await?;
@@ -63,6 +109,26 @@ async fn machines(cluster: &Cluster) -> Result<(Vec<Member>, Option<String>), Er
     Ok((members.into_iter().map(member).collect(), None))
 }
 
+/// How each machine's own API is reached there; none of a server that listens on its socket alone.
+///
+/// # Errors
+/// If no endpoint answers.
+pub(crate) async fn apis(cluster: &Cluster) -> Result<BTreeMap<String, Api>, Error> {
+    let environment = cluster.server().await?.environment.clone();
+    let api = |address: &str| Api::new(address.to_owned(), environment.certificate.clone());
+    if !environment.server_clustered {
+        let address = environment.addresses.first();
+        let alone = address.map(|address| (environment.server_name.clone(), api(address)));
+        return Ok(alone.into_iter().collect());
+    }
+    let members = cluster.client.send(cluster::members()).await?;
+    let of_member = |member: &incus::cluster::Member| {
+        let address = member.url.strip_prefix("https://")?;
+        Some((member.server_name.clone(), api(address)))
+    };
+    Ok(members.iter().filter_map(of_member).collect())
+}
+
 fn seen(instance: incus::instance::Instance) -> Seen {
     let stamp = instance
         .config
@@ -70,6 +136,7 @@ fn seen(instance: incus::instance::Instance) -> Seen {
         .and_then(|config| config.get(key::HEALTHY_SINCE));
     Seen {
         healthy_since: stamp.and_then(|text| clock::parse(text)),
+        started_at: instance.last_used_at.clone(),
         ever_started: clock::parse(&instance.last_used_at).is_some_and(|at| at.0 > 0),
         power: match instance.status.as_str() {
             "Running" | "Ready" => Power::Running,

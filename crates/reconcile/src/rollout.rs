@@ -9,25 +9,29 @@ mod remove;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
-use domain::app::{AppSpec, ImageReference};
+use domain::app::render::Surroundings;
+use domain::app::{AppSpec, AppType};
 use domain::moment::Moment;
-use domain::observation::Observation;
-use domain::rollout::phase;
+use domain::observation::{Observation, Workload};
+use domain::rollout::phase::Phase;
+use domain::rollout::{self, phase};
+use domain::secret::Secrets;
+use domain::status::AppStatus;
 use domain::work::Work;
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
 
+use crate::adoption;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::image;
+use crate::image::{self, InUse, Pulling};
+use crate::observe;
+use crate::store;
 
-pub use remove::remove;
-
-/// How many passes in a row may be disturbed: Incus refuses what concerns an instance that it is busy with, and so
-/// does a member that is going down.
-const DISTURBANCES: u32 = 10;
+pub use remove::{Destroy, remove};
 
 /// One app on its way to a revision.
 pub struct Rollout<'a> {
@@ -39,6 +43,8 @@ pub struct Rollout<'a> {
     pub architecture: Option<String>,
     /// The revision that wants it.
     pub revision: u64,
+    /// The values of the secrets that it declares.
+    pub secrets: Secrets,
     /// The record so far.
     pub work: Work,
     /// The number of that record.
@@ -47,6 +53,14 @@ pub struct Rollout<'a> {
     pub limit: Duration,
     /// When the user has enough.
     pub stop: CancellationToken,
+}
+
+/// What workloads are made with, beside their declaration.
+pub(crate) struct Means {
+    /// Of the image, as the cluster keeps it.
+    pub(crate) fingerprint: String,
+    /// What else they are made of.
+    pub(crate) around: Surroundings,
 }
 
 /// An app that is as declared.
@@ -64,7 +78,8 @@ impl Rollout<'_> {
     /// Brings the app to what its revision declares.
     ///
     /// # Expected flow
-    /// Passes of observe → probe → decide → record → execute, with waits between them.
+    /// What was made by hand and is to be taken over gets its keys. Then passes of observe → probe → decide → record →
+    /// execute, with waits between them.
     ///
     /// # Guarantees
     /// What is decided is recorded before it is done. The record is won against every other executor; whoever is
@@ -73,10 +88,39 @@ impl Rollout<'_> {
     /// # Errors
     /// A failed rollout leaves what served before serving; stopped and timed-out ones leave everything where it is.
     /// In each case the next apply goes on from what is there.
-    pub async fn converge(mut self) -> Result<Converged, Error> {
+    pub async fn converge(self) -> Result<Converged, Error> {
+        let (cluster, app, revision) = (self.cluster, self.spec.name.as_str(), self.revision);
+        let ended = self.run().await;
+        let told = match &ended {
+            Ok(_) => Some((Phase::Serving.word(), None)),
+            Err(Error::RolloutFailed { failure, .. }) => {
+                Some((Phase::Reverted.word(), Some(failure.record.error.clone())))
+            }
+            Err(error) => phase_after(error).map(|phase| (phase, Some(error.told()))),
+        };
+        if let Some((phase, error)) = told {
+            let status = AppStatus::new(revision, phase, error.as_deref(), clock::now());
+            store::status::tell(cluster, app, &status).await;
+        }
+        ended
+    }
+
+    async fn run(mut self) -> Result<Converged, Error> {
         self.work.revision = self.revision;
-        let needs_root_disk = needs_root_disk(self.cluster, self.spec).await?;
-        let observation = pass::run(&mut self, needs_root_disk).await?;
+        adoption::run(&mut self).await?;
+        let give_up_at = until(self.limit);
+        let image = self.image(give_up_at).await?;
+        if image.architecture.is_some() {
+            self.architecture.clone_from(&image.architecture);
+        }
+        let means = Means {
+            fingerprint: image.fingerprint.clone(),
+            around: self.surroundings().await?,
+        };
+        let observation = pass::run(&mut self, &means, give_up_at).await?;
+        drop(image);
+        // What stays is swept by whoever comes next.
+        let _ = image::sweep(self.cluster, None).await;
         let addresses = addresses(self.cluster, &observation).await;
         Ok(Converged {
             observation,
@@ -85,19 +129,84 @@ impl Rollout<'_> {
         })
     }
 
+    /// What its workloads are made of beside the declaration.
+    async fn surroundings(&self) -> Result<Surroundings, Error> {
+        let brings_none = needs_root_disk(self.cluster, self.spec).await?;
+        Ok(Surroundings {
+            root_pool: brings_none.then(|| self.cluster.storage_pool.clone()),
+            secrets: self.secrets.clone(),
+            apis: match self.spec.r#type {
+                AppType::Alloy => observe::apis(self.cluster).await?,
+                AppType::GenericStateless | AppType::GenericExclusive | AppType::Agent => {
+                    BTreeMap::new()
+                }
+            },
+        })
+    }
+
+    /// The image, pulled if the cluster does not have it. One that cannot be had is an error only for workloads that are
+    /// still to be made.
+    async fn image(&self, give_up_at: Instant) -> Result<InUse, Error> {
+        let pulling = Pulling {
+            app: &self.spec.name,
+            kind: self.spec.workload.kind,
+            give_up_at,
+            limit: self.limit,
+            stop: &self.stop,
+        };
+        let error = match image::ensure(self.cluster, &self.spec.image, &pulling).await {
+            Ok(image) => return Ok(image),
+            Err(error @ (Error::Stopped { .. } | Error::TimedOut { .. })) => return Err(error),
+            Err(error) => error,
+        };
+        let world = observe::world(self.cluster).await?;
+        let seen = world.of_app(&self.spec.name, &self.work);
+        match rollout::has_every_workload(self.spec, &seen) {
+            true => Ok(InUse::unguarded(String::new())),
+            false => Err(error),
+        }
+    }
+
+    /// Stores what was decided, before it is done.
+    pub(crate) async fn record(&mut self, work: Work) -> Result<(), Error> {
+        let revision = self.work_revision + 1;
+        store::record(self.cluster, &self.spec.name, revision, &work).await?;
+        (self.work, self.work_revision) = (work, revision);
+        Ok(())
+    }
+
+    /// Goes on from what an executor of an older revision has recorded meanwhile.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), Error> {
+        let newest = store::catch_up(self.cluster, &self.spec.name, self.revision).await?;
+        (self.work_revision, self.work) = newest;
+        self.work.revision = self.revision;
+        Ok(())
+    }
+
     /// The word for where the rollout is.
     fn phase(&self, observation: &Observation, now: Moment) -> &'static str {
         phase::of(self.spec, observation, &self.work, now).word()
     }
 }
 
-/// The declaration with the fingerprint that its image stands for, and the architecture that this is made for.
+/// Where a rollout is that has ended in an error; none if it is not its business to say so.
+fn phase_after(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Overtaken { .. } | Error::RecordTaken { .. } => None,
+        Error::Stopped { phase, .. } | Error::TimedOut { phase, .. } => Some(phase),
+        // Whoever does not answer would not take it either.
+        error if error.may_pass() => None,
+        _ => Some(Phase::Degraded.word()),
+    }
+}
+
+/// The declaration with the digest that its image stands for, and the architecture that this is made for.
 ///
-/// A `known` fingerprint is kept, whatever the reference stands for now. If its image is gone from the cluster the
+/// A `known` digest is kept, whatever the reference stands for now. If its image is gone from the cluster the
 /// architecture is not known: what needs no new workload, such as fewer replicas, must not fail for that.
 ///
 /// # Errors
-/// If nothing is known yet and the cluster has no such image.
+/// If nothing is known yet and there is no such image, or its server does not answer.
 pub async fn pin(
     cluster: &Cluster,
     spec: &AppSpec,
@@ -105,17 +214,13 @@ pub async fn pin(
 ) -> Result<(AppSpec, Option<String>), Error> {
     let mut pinned = spec.clone();
     let Some(digest) = known else {
-        let resolved = image::resolve(cluster, &spec.image.reference).await?;
+        let resolved = image::resolve(cluster, spec).await?;
         pinned.image.digest = Some(resolved.digest);
-        return Ok((pinned, Some(resolved.architecture)));
+        return Ok((pinned, resolved.architecture));
     };
-    let reference = ImageReference::Fingerprint(digest.clone());
     pinned.image.digest = Some(digest);
-    match image::resolve(cluster, &reference).await {
-        Ok(resolved) => Ok((pinned, Some(resolved.architecture))),
-        Err(Error::NoImage { .. }) => Ok((pinned, None)),
-        Err(error) => Err(error),
-    }
+    let architecture = image::architecture_of(cluster, &pinned.image).await?;
+    Ok((pinned, architecture))
 }
 
 /// Whether neither the workload nor one of its profiles brings a root disk.
@@ -159,7 +264,18 @@ async fn addresses(cluster: &Cluster, observation: &Observation) -> BTreeMap<Str
         .collect()
 }
 
-/// When `limit` from now is over.
-fn until(limit: Duration) -> Moment {
-    clock::now().plus(limit)
+/// A workload and the member that it is on.
+fn whereabouts(workload: &Workload) -> String {
+    match &workload.member {
+        Some(member) => format!("{} on {member}", workload.name),
+        None => workload.name.clone(),
+    }
+}
+
+/// When `limit` from now is over, whatever the clock of the machine is set to meanwhile.
+fn until(limit: Duration) -> Instant {
+    let now = Instant::now();
+    // A limit that no clock can hold is none.
+    now.checked_add(limit)
+        .unwrap_or_else(|| now + Duration::from_secs(u64::from(u32::MAX)))
 }

@@ -6,6 +6,7 @@
 //! used.
 
 mod document;
+pub(crate) mod status;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use domain::app::AppSpec;
 use domain::entry::{self, Applied, Document, Entry, Kind, RevisionName};
 use domain::membership::document::MemberDocument;
 use domain::moment::Moment;
+use domain::secret::Secrets;
 use domain::work::Work;
 use incus::profile::{self, ProfilePut};
 use incus::project;
@@ -77,7 +79,8 @@ pub async fn publish<D: Document>(
 /// Records what was decided for an app, before it is done.
 ///
 /// # Errors
-/// [`Error::Overtaken`] if another executor recorded something, or another writer published a newer revision.
+/// [`Error::Overtaken`] if another writer published a newer revision; [`Error::RecordTaken`] if another executor won the
+/// number of this record.
 pub async fn record(
     cluster: &Cluster,
     app: &str,
@@ -89,7 +92,16 @@ pub async fn record(
         name: app.to_owned(),
         revision: work_revision,
     };
-    let names = win(cluster, &name, document::write_work(work)?).await?;
+    let names = match win(cluster, &name, document::write_work(work)?).await {
+        // The number of a record says nothing to anybody: whether there is a newer revision does.
+        Err(Error::Overtaken { .. }) => {
+            still_highest_app(cluster, app, work.revision).await?;
+            return Err(Error::RecordTaken {
+                app: app.to_owned(),
+            });
+        }
+        won => won?,
+    };
     let newest = highest(&names, Kind::App, app);
     if newest != work.revision {
         return Err(Error::Overtaken {
@@ -99,6 +111,73 @@ pub async fn record(
         });
     }
     prune(cluster, &names, &name).await
+}
+
+/// Stores secrets, before the revision is published that refers to them.
+///
+/// Whoever writes them writes a number that was not there: two writers of one number cannot both go on.
+///
+/// # Errors
+/// [`Error::Overtaken`] if another writer stored secrets under this number.
+pub async fn store_secrets(
+    cluster: &Cluster,
+    app: &str,
+    number: u64,
+    secrets: &Secrets,
+) -> Result<(), Error> {
+    let mut keys = document::write_secrets(secrets);
+    keys.insert(WRITER.to_owned(), clock::writer());
+    create(cluster, &secrets_name(app, number), keys).await
+}
+
+/// Deletes secrets of an app that nobody refers to any more, in this order.
+///
+/// # Errors
+/// If Incus does not answer.
+pub async fn delete_secrets(cluster: &Cluster, app: &str, numbers: &[u64]) -> Result<(), Error> {
+    let names = numbers.iter().map(|number| secrets_name(app, *number));
+    delete(cluster, names.collect()).await
+}
+
+fn secrets_name(app: &str, number: u64) -> RevisionName {
+    RevisionName {
+        kind: Kind::Secret,
+        name: app.to_owned(),
+        revision: number,
+    }
+}
+
+/// The newest record of an app, for the executor of `revision` whose own record lost its number.
+///
+/// An executor of an older revision may still win a number: it sees at once that it is overtaken, and does nothing more.
+/// Whoever has the newest revision reads what that one knew, and goes on; else two could stop each other.
+///
+/// # Errors
+/// [`Error::Overtaken`] if there is a newer revision; [`Error::RecordTaken`] if the record is of somebody who is at the very
+/// same revision.
+pub(crate) async fn catch_up(
+    cluster: &Cluster,
+    app: &str,
+    revision: u64,
+) -> Result<(u64, Work), Error> {
+    still_highest_app(cluster, app, revision).await?;
+    let record = snapshot(cluster).await?.apps.remove(app);
+    let record = record.unwrap_or_default();
+    match record.work.is_behind(revision) {
+        true => Ok((record.work_revision, record.work)),
+        false => Err(Error::RecordTaken {
+            app: app.to_owned(),
+        }),
+    }
+}
+
+async fn still_highest_app(cluster: &Cluster, app: &str, revision: u64) -> Result<(), Error> {
+    let name = RevisionName {
+        kind: Kind::App,
+        name: app.to_owned(),
+        revision,
+    };
+    still_highest(cluster, &name).await
 }
 
 /// Adds the marks of a finished change to a revision; only its own writer does this.
@@ -144,8 +223,8 @@ pub(crate) async fn still_highest(cluster: &Cluster, name: &RevisionName) -> Res
     }
 }
 
-/// Deletes everything of an app or a member below its tombstone; of an app the work records too, which have nothing to
-/// tell any more, unless a newer revision goes on from them.
+/// Deletes everything of an app or a member below its tombstone; of an app the work records, the secrets and its status
+/// too, which have nothing to tell any more, unless a newer revision goes on from them.
 ///
 /// # Errors
 /// If Incus does not answer.
@@ -153,7 +232,7 @@ pub async fn clear(cluster: &Cluster, kind: Kind, of: &str, tombstone: u64) -> R
     let names = names(cluster).await?;
     let is_over = highest(&names, kind, of) == tombstone;
     let is_old = |name: &RevisionName| match name.kind {
-        Kind::Work => kind == Kind::App && is_over,
+        Kind::Work | Kind::Secret => kind == Kind::App && is_over,
         Kind::App | Kind::Member => name.kind == kind && name.revision < tombstone,
     };
     let mut old: Vec<RevisionName> = names
@@ -161,7 +240,11 @@ pub async fn clear(cluster: &Cluster, kind: Kind, of: &str, tombstone: u64) -> R
         .filter(|name| name.name == of && is_old(name))
         .collect();
     old.sort();
-    delete(cluster, old).await
+    delete(cluster, old).await?;
+    if kind == Kind::App && is_over {
+        status::forget(cluster, of).await;
+    }
+    Ok(())
 }
 
 /// Removes the tombstones of others that have stood for a day.

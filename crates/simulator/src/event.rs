@@ -16,6 +16,8 @@ pub enum Event {
     Advance(usize, Luck),
     /// Somebody applies this, if that executor has nothing to do.
     Apply(usize, &'static str, u32),
+    /// From here on the app is declared as one of which only one workload may run at each place.
+    Exclusive,
     /// Somebody destroys the app.
     Destroy(usize),
     /// An executor is killed; what it has set going inside of Incus goes on.
@@ -64,7 +66,10 @@ pub fn story(seed: u64) -> Vec<Event> {
         Event::ClockJumps(..) => clocks_jump,
         _ => true,
     };
-    (0..length).map(|_| draw(&mut random)).filter(may).collect()
+    let exclusive = random.below(3) == 0;
+    let first = exclusive.then_some(Event::Exclusive);
+    let others = (0..length).map(|_| draw(&mut random)).filter(may);
+    first.into_iter().chain(others).collect()
 }
 
 fn draw(random: &mut Random) -> Event {

@@ -8,7 +8,6 @@
 //! does (`store.rs`, `rollout/pass.rs`, `execute.rs`), and remembers what that remembers; `executor/pass.rs` has the
 //! passes. `invariants.rs` looks over its shoulder, and `fault.rs` names the mistakes that can be planted in it.
 
-mod learned;
 mod pass;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +18,7 @@ use domain::entry::{self, Entry, Kind, RevisionName};
 use domain::moment::Moment;
 use domain::observation::Seen;
 use domain::rollout::Next;
+use domain::rollout::learned::Learned;
 use domain::rollout::step::Step;
 use domain::work::Work;
 
@@ -28,8 +28,6 @@ use crate::fleet::{Fleet, Instance};
 use crate::invariants::{self, Judged};
 use crate::ledger::Ledger;
 use crate::random::Luck;
-
-use learned::Learned;
 
 /// Whose the app is; there is one configuration, which may be applied twice at once.
 const OWNER: &str = "me";
@@ -109,6 +107,8 @@ pub(crate) struct Pass {
     pub(crate) next: Next,
     /// The record as it is to be stored.
     pub(crate) work: Work,
+    /// Whose deletion was on record before.
+    pub(crate) doomed: BTreeSet<String>,
     /// The answers of this pass, when they were given, and whether there was a stamp.
     pub(crate) answers: Vec<(String, bool, bool)>,
     pub(crate) asked_at: Moment,

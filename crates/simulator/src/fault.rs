@@ -2,9 +2,9 @@
 //!
 //! Before: `tests/faults.rs` plants one. After: `executor.rs` makes it. Without one, an executor does what is right.
 
-use domain::app::AppSpec;
+use domain::app::{AppSpec, Strategy};
 use domain::moment::Moment;
-use domain::observation::Observation;
+use domain::observation::{Observation, Status};
 use domain::place::Place;
 use domain::rollout::step::{Reason, Step};
 use domain::rollout::{self, Decision, Next};
@@ -37,6 +37,10 @@ pub enum Fault {
     BelievesItsRecord,
     /// A create finds its name taken, and takes another one.
     TriesAnotherName,
+    /// What runs is not stopped where nothing may run beside its successor.
+    RunsBeside,
+    /// What serves is stopped for a successor that could have come up beside it.
+    StopsFirst,
 }
 
 /// The decision of `domain`, or what the fault makes of it.
@@ -53,6 +57,13 @@ pub(crate) fn decide(
             forgetful.slots.clear();
             rollout::decide(spec, observation, &forgetful, now)
         }
+        Some(Fault::RunsBeside) if spec.r#type.strategy() == Strategy::StopReplace => {
+            let mut blind = observation.clone();
+            for workload in &mut blind.workloads {
+                workload.status = Status::Stopped;
+            }
+            rollout::decide(spec, &blind, work, now)
+        }
         _ => rollout::decide(spec, observation, work, now),
     };
     match (fault, &decision.next) {
@@ -66,6 +77,14 @@ pub(crate) fn decide(
             });
             decision.next = Next::Again;
         }
+        (Some(Fault::StopsFirst), Next::Again) => {
+            let stop = first_stop(&decision.steps, observation);
+            decision
+                .work
+                .decided
+                .extend(stop.iter().map(ToString::to_string));
+            decision.steps.splice(0..0, stop);
+        }
         (Some(Fault::UpgradesTwo), Next::Again) => {
             decision
                 .steps
@@ -74,6 +93,21 @@ pub(crate) fn decide(
         _ => {}
     }
     decision
+}
+
+/// The end of what serves where a create is about to be made.
+fn first_stop(steps: &[Step], observation: &Observation) -> Option<Step> {
+    let Some(Step::Create { place, .. }) = steps.last() else {
+        return None;
+    };
+    let mut serving = observation.workloads.iter();
+    let serving = serving.find(|one| one.place == *place && one.status == Status::Running)?;
+    Some(Step::Stop {
+        place: place.clone(),
+        generation: serving.generation,
+        name: serving.name.clone(),
+        grace: core::time::Duration::ZERO,
+    })
 }
 
 /// The same for the next replica, if a create is for one that serves already.
@@ -88,6 +122,7 @@ fn second(spec: &AppSpec, steps: &[Step], observation: &Observation) -> Option<S
         place: other.place.clone(),
         generation: other.generation + 1,
         name: spec.workload_name(&other.place, other.generation + 1),
+        volumes: Vec::new(),
         member: member.clone(),
     })
 }

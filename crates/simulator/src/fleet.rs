@@ -36,8 +36,18 @@ pub struct Instance {
     pub config: BTreeMap<String, String>,
     /// Whether it runs.
     pub running: bool,
-    /// Whether it was ever started.
-    pub started: bool,
+    /// How often it was started.
+    pub starts: u64,
+}
+
+impl Instance {
+    /// When it was last started, in a word that no other start has; empty if it never was.
+    fn started_at(&self) -> String {
+        match self.starts {
+            0 => String::new(),
+            starts => format!("start {starts}"),
+        }
+    }
 }
 
 /// How a member is.
@@ -73,17 +83,12 @@ pub struct Fleet {
 }
 
 /// The app with one of the images of this fleet.
-pub fn spec(image: &str, replicas: u32) -> AppSpec {
+pub fn spec(r#type: AppType, image: &str, replicas: u32) -> AppSpec {
     let image = Image {
-        reference: ImageReference::Alias(image.to_owned()),
         digest: Some(digest(image)),
+        ..Image::own(ImageReference::Alias(image.to_owned()))
     };
-    let mut spec = AppSpec::new(
-        APP,
-        AppType::GenericStateless,
-        Replicas::Count(replicas),
-        image,
-    );
+    let mut spec = AppSpec::new(APP, r#type, Replicas::Count(replicas), image);
     spec.health.min_healthy_time = Duration::from_secs(2);
     spec.health.healthy_deadline = Duration::from_secs(20);
     spec
@@ -126,7 +131,7 @@ impl Fleet {
             member: MEMBERS[0].to_owned(),
             config: BTreeMap::new(),
             running: true,
-            started: true,
+            starts: 1,
         };
         self.instances.insert(name.to_owned(), instance.clone());
         self.foreign.insert(name.to_owned(), instance);
@@ -208,15 +213,17 @@ impl Fleet {
         });
     }
 
-    /// A member takes part again, and starts what the evacuation has stopped; `rebooted`: all that ran there has ended.
+    /// A member takes part again, and starts what the evacuation has stopped; `rebooted`: all that ran there has ended, and
+    /// Incus has started it again.
     pub fn restore(&mut self, member: &str, rebooted: bool) {
         self.members.insert(member.to_owned(), Standing::Online);
         self.change_ours_on(member, |instance| {
-            if rebooted {
-                instance.running = false;
+            if rebooted && instance.running {
+                instance.starts += 1;
             }
             if instance.config.remove(EVACUATED).is_some() {
                 instance.running = true;
+                instance.starts += 1;
             }
         });
     }

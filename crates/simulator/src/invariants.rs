@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::app::{AppSpec, key};
+use domain::app::{AppSpec, Strategy, key};
 use domain::moment::Moment;
+use domain::observation::Power;
 use domain::place::Place;
 use domain::rollout::step::{Reason, Step};
 use domain::work::Work;
@@ -58,6 +59,8 @@ pub(crate) fn of_decision(
             ended,
         };
         serving.goes_only_for_a_proven_successor(step)?;
+        serving.stops_only_for_its_successor(step)?;
+        only_one_runs_where_only_one_may(spec, step, &pass.look)?;
     }
     one_replica_is_acted_upon_in_a_pass(&pass.steps)?;
     replicas_are_upgraded_one_at_a_time(spec, pass, now)
@@ -151,9 +154,12 @@ fn a_silent_member_is_waited_for(step: &Step, pass: &Pass) -> Judged {
 /// HO-APP-30: never two replicas of one app in one pass; bookkeeping about health is not an act.
 fn one_replica_is_acted_upon_in_a_pass(steps: &[Step]) -> Judged {
     let place = |step: &Step| match step {
-        Step::Create { place, .. } | Step::Start { place, .. } | Step::Delete { place, .. } => {
-            Some(place.clone())
-        }
+        Step::Create { place, .. }
+        | Step::CreateVolume { place, .. }
+        | Step::ResizeVolume { place, .. }
+        | Step::Stop { place, .. }
+        | Step::Start { place, .. }
+        | Step::Delete { place, .. } => Some(place.clone()),
         Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => None,
     };
     let acted: BTreeSet<Place> = steps.iter().filter_map(place).collect();
@@ -189,10 +195,13 @@ fn replicas_are_upgraded_one_at_a_time(spec: &AppSpec, pass: &Pass, now: Moment)
         one.config.get(key::SPEC) != Some(&spec.hash()) || long
     };
     for step in &pass.steps {
-        let Step::Create { place, .. } = step else {
-            continue;
+        let place = match step {
+            Step::Create { place, .. } | Step::Stop { place, .. } => place,
+            _ => continue,
         };
-        if !there.contains_key(place) {
+        // Where two run already it is one of them that stops.
+        let here = there.get(place).map_or(0, Vec::len);
+        if here == 0 || (here > 1 && matches!(step, Step::Stop { .. })) {
             continue;
         }
         let others = places(spec).filter(|other| other != place);
@@ -241,6 +250,10 @@ impl Serving<'_> {
         let sound = match reason {
             Reason::Failed => self.is_over(place, *generation) || self.ended.contains(name),
             Reason::Retired { by } => self.is_proven(place, *by),
+            // Where nothing may run beside it, what was to go by a decision of before goes before its successor comes.
+            _ if runs_alone(self.spec) && self.pass.doomed.contains(name) => true,
+            // And what was on trial there gives way to what was stopped for it.
+            Reason::Outdated if runs_alone(self.spec) => self.has_way_back(place, name),
             _ => self.is_replaced(place, name),
         };
         hold(
@@ -248,6 +261,21 @@ impl Serving<'_> {
             "what_serves_goes_only_for_a_proven_successor",
             || step.to_string(),
         )
+    }
+
+    /// What serves is stopped only where nothing may run beside its successor, and only if it is outdated, or if another one
+    /// is there already.
+    fn stops_only_for_its_successor(&self, step: &Step) -> Judged {
+        let Step::Stop { place, name, .. } = step else {
+            return Ok(());
+        };
+        let rivals = self.others(place).count() > 1;
+        let stopped = self.pass.look.truth.get(name);
+        let spec = stopped.and_then(|instance| instance.config.get(key::SPEC));
+        let sound = runs_alone(self.spec) && (rivals || spec != Some(&self.spec.hash()));
+        hold(sound, "what_serves_stops_only_for_its_successor", || {
+            step.to_string()
+        })
     }
 
     fn is_over(&self, place: &Place, generation: u64) -> bool {
@@ -268,6 +296,16 @@ impl Serving<'_> {
         let lasted = since.map(|since| self.pass.asked_at.since(since));
         let long = lasted >= Some(self.spec.health.min_healthy_time);
         well && (long || self.ledger.clocks_differ)
+    }
+
+    /// What the record says served before is still there.
+    fn has_way_back(&self, place: &Place, name: &str) -> bool {
+        let slot = self.pass.work.slots.get(place);
+        let recorded = slot.and_then(|slot| slot.serving);
+        self.others(place).any(|(other, instance)| {
+            let generation = stands_at(instance).map(|(_, generation)| generation);
+            other != name && (generation == recorded || self.ledger.lost_record)
+        })
     }
 
     fn is_replaced(&self, place: &Place, name: &str) -> bool {
@@ -296,6 +334,29 @@ impl Serving<'_> {
     }
 }
 
+fn runs_alone(spec: &AppSpec) -> bool {
+    spec.r#type.strategy() == Strategy::StopReplace
+}
+
+/// Where only one may run, nothing is made or started beside what is seen to run there.
+fn only_one_runs_where_only_one_may(spec: &AppSpec, step: &Step, look: &Look) -> Judged {
+    let (Step::Create { place, name, .. } | Step::Start { place, name, .. }) = step else {
+        return Ok(());
+    };
+    let runs = |seen: &&domain::observation::Seen| {
+        let instance = look.truth.get(&seen.name);
+        let here = instance
+            .and_then(stands_at)
+            .is_some_and(|(of, _)| of == *place);
+        here && seen.name != *name && seen.power == Power::Running
+    };
+    let beside = look.seen.iter().find(runs);
+    let sound = !runs_alone(spec) || beside.is_none();
+    hold(sound, "only_one_runs_where_only_one_may", || {
+        format!("{step} beside {beside:?}")
+    })
+}
+
 /// What is decided is recorded, and confirmed, before it is executed.
 pub(crate) fn what_is_decided_is_recorded_first(ledger: &Ledger, step: &Step, who: char) -> Judged {
     let recorded = !step.is_act() || ledger.has_decided(who, step);
@@ -306,7 +367,26 @@ pub(crate) fn what_is_decided_is_recorded_first(ledger: &Ledger, step: &Step, wh
 
 /// Every step may run twice, and then is done once.
 pub(crate) fn every_step_twice_is_once(step: &Step, once: &Fleet, twice: &Fleet) -> Judged {
-    let same = once.instances == twice.instances;
+    // What ends as soon as it is started has been started twice then; that is all.
+    let lasting = |fleet: &Fleet| {
+        let lasting = |(name, one): (&String, &Instance)| {
+            (
+                name.clone(),
+                (
+                    one.member.clone(),
+                    one.config.clone(),
+                    one.running,
+                    one.starts > 0,
+                ),
+            )
+        };
+        fleet
+            .instances
+            .iter()
+            .map(lasting)
+            .collect::<BTreeMap<_, _>>()
+    };
+    let same = lasting(once) == lasting(twice);
     hold(same, "every_step_twice_is_once", || step.to_string())
 }
 
@@ -373,6 +453,9 @@ pub(crate) fn a_plan_tells_what_is_done(planned: &[String], done: &[String]) -> 
 fn name_of(step: &Step) -> &str {
     match step {
         Step::Create { name, .. }
+        | Step::CreateVolume { name, .. }
+        | Step::ResizeVolume { name, .. }
+        | Step::Stop { name, .. }
         | Step::Start { name, .. }
         | Step::StampHealthy { name, .. }
         | Step::ClearHealthy { name }

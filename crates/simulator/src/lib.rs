@@ -8,7 +8,10 @@
 //! ```
 //!
 //! Here is what no lab can show: two executors that meet between any two requests, records that get lost, clocks that
-//! jump. Deliberately not here: an HTTP server, and anything that a real cluster was not seen to do.
+//! jump. Deliberately not here: anything that a real cluster was not seen to do.
+//!
+//! Beside it, in `server.rs`, stands an Incus in memory behind a socket, for the real provider under the real `tofu`: for
+//! ten thousand workloads, and what else no lab has. It shares nothing with the fleet, whose requests are function calls.
 
 pub mod event;
 pub mod executor;
@@ -17,5 +20,6 @@ pub mod fleet;
 pub mod invariants;
 pub mod ledger;
 pub mod random;
+pub mod server;
 pub mod trace;
 pub mod world;

@@ -2,13 +2,14 @@
 //!
 //! Before: `event.rs` tells what happens. After: `trace.rs` runs whole stories.
 
+use domain::app::{AppSpec, AppType};
 use domain::place::Place;
 use domain::rollout::forecast;
 
 use crate::event::Event;
 use crate::executor::{End, Executor};
 use crate::fault::Fault;
-use crate::fleet::{APP, Fleet, IMAGES, MEMBERS, Standing, spec, stands_at};
+use crate::fleet::{self, APP, Fleet, IMAGES, MEMBERS, Standing, stands_at};
 use crate::invariants::{self, Judged};
 use crate::ledger::Ledger;
 use crate::random::Luck;
@@ -28,11 +29,22 @@ pub struct World {
     /// What happened so far, a line each.
     pub told: Vec<String>,
     executors: [Option<Executor>; 2],
+    /// Whether only one workload may run at each place.
+    pub exclusive: bool,
     /// What was applied last.
     declared: Option<(&'static str, u32)>,
 }
 
 impl World {
+    /// The app with one of the images.
+    pub fn spec(&self, image: &str, replicas: u32) -> AppSpec {
+        let r#type = match self.exclusive {
+            true => AppType::GenericExclusive,
+            false => AppType::GenericStateless,
+        };
+        fleet::spec(r#type, image, replicas)
+    }
+
     /// An event happens, and everything is looked at after it.
     ///
     /// # Errors
@@ -49,6 +61,7 @@ impl World {
         self.told.push(format!("{event:?}"));
         match event {
             Event::Advance(..) => {}
+            Event::Exclusive => self.exclusive = true,
             Event::Apply(who, image, replicas) => self.apply(*who, image, *replicas),
             Event::Destroy(who) => self.destroy(*who),
             Event::Kill(who) => self.executors[*who] = None,
@@ -88,7 +101,11 @@ impl World {
                 }
             }
             Event::ImageGone(index) => {
-                let gone = spec(IMAGES[*index], 1).image.digest.unwrap_or_default();
+                let gone = self
+                    .spec(IMAGES[*index], 1)
+                    .image
+                    .digest
+                    .unwrap_or_default();
                 self.fleet.images.remove(&gone);
             }
             Event::ImagesBack => self.fleet.images = Fleet::default().images,
@@ -130,14 +147,14 @@ impl World {
     pub fn apply(&mut self, who: usize, image: &'static str, replicas: u32) {
         self.declared = Some((image, replicas));
         if self.is_idle(who) {
-            let executor = Executor::new(letter(who), spec(image, replicas), self.fault);
+            let executor = Executor::new(letter(who), self.spec(image, replicas), self.fault);
             self.executors[who] = Some(executor);
         }
     }
 
     fn destroy(&mut self, who: usize) {
         if self.is_idle(who) {
-            let executor = Executor::removing(letter(who), spec("good/1", 1), self.fault);
+            let executor = Executor::removing(letter(who), self.spec("good/1", 1), self.fault);
             self.executors[who] = Some(executor);
         }
     }
@@ -173,7 +190,9 @@ impl World {
         let highest = there.max(self.ledger.highest(&Place::FIRST));
         let replicas = self.declared.map_or(1, |(_, replicas)| replicas);
         let next = highest.map_or(0, |highest| highest + 1);
-        let name = spec("good/1", replicas).workload_name(&Place::FIRST, next);
+        let name = self
+            .spec("good/1", replicas)
+            .workload_name(&Place::FIRST, next);
         if !self.fleet.instances.contains_key(&name) {
             self.fleet.make_by_hand(&name);
         }
@@ -218,7 +237,7 @@ impl World {
         let planned = self.plan(image, replicas);
         let (end, done) = self.to_its_end(image, replicas)?;
         invariants::an_apply_ends(end == End::Converged, || format!("{end:?}"))?;
-        invariants::converged_means_as_declared(&self.fleet, &spec(image, replicas))?;
+        invariants::converged_means_as_declared(&self.fleet, &self.spec(image, replicas))?;
         invariants::a_plan_tells_what_is_done(&planned, &done)
     }
 
@@ -229,7 +248,12 @@ impl World {
         let members = self.fleet.list_members();
         let mut observation = domain::observation::of_app(APP, &seen, &members, &work);
         observation.unfinished = observation.stopped().cloned().collect();
-        forecast::steps(&spec(image, replicas), &observation, &work, self.fleet.now)
+        forecast::steps(
+            &self.spec(image, replicas),
+            &observation,
+            &work,
+            self.fleet.now,
+        )
     }
 
     /// An apply that nobody disturbs, and its steps.

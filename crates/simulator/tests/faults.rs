@@ -101,3 +101,16 @@ fn believing_the_record_instead_of_the_lists_is_found() {
 fn a_create_that_tries_another_name_is_found() {
     found(Fault::TriesAnotherName, "every_step_twice_is_once");
 }
+
+#[test]
+fn running_beside_where_only_one_may_is_found() {
+    found(Fault::RunsBeside, "only_one_runs_where_only_one_may");
+}
+
+#[test]
+fn stopping_what_could_go_on_serving_is_found() {
+    found(
+        Fault::StopsFirst,
+        "what_serves_stops_only_for_its_successor",
+    );
+}

@@ -110,6 +110,28 @@ fn a_failing_image_takes_nothing_down() {
     }
 }
 
+/// Design 7: where only one may run, what was stopped for an image that fails serves again, and nothing else is left.
+#[test]
+fn a_failing_image_gives_way_to_what_served() {
+    for image in ["crash", "unstartable", "never", "flap"] {
+        for replicas in 1..=3 {
+            let mut world = World::default();
+            world.exclusive = true;
+            world.converge("good/1", replicas).expect("it comes up");
+            let served = world.fleet.ours();
+            for _ in 0..3 {
+                let (end, _) = world.to_its_end(image, replicas).expect("sound");
+                assert_eq!(end, End::Failed, "{image}\n{}", world.told.join("\n"));
+                assert_eq!(world.fleet.ours(), served, "{image}");
+                let mut instances = world.fleet.instances.values();
+                assert!(instances.all(|one| one.running), "{image}");
+            }
+            world.converge("good/1", replicas).expect("nothing is lost");
+            assert_eq!(world.fleet.ours(), served, "{image}");
+        }
+    }
+}
+
 /// One thing that happens where nothing goes wrong but executors: one of them has a turn, stalls, is killed or begins anew.
 fn happens_to_executors(world: &mut World, random: &mut Random) -> Judged {
     let who = usize::from(random.below(2) == 0);

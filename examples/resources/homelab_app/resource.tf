@@ -18,3 +18,16 @@ resource "homelab_app" "web" {
 
   timeouts = { update = "30m" }
 }
+
+# From a registry. Every plan looks whether the tag has moved, and shows it; without `track` it stays what it was.
+resource "homelab_app" "proxy" {
+  name     = "proxy"
+  type     = "generic-stateless"
+  replicas = 1
+  image = {
+    server   = "https://docker.io"
+    protocol = "oci"
+    alias    = "caddy:2"
+    track    = "follow"
+  }
+}

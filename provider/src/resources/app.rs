@@ -4,6 +4,7 @@
 //! app.rs ──┬─> app/model.rs    what is declared            ─> domain::app::declared
 //!          ├─> app/schema.rs   every attribute, once
 //!          ├─> app/plan.rs     pure, from app/private.rs   ─> domain::rollout::forecast
+//!          ├─> app/import.rs   of an app, or of instances made by hand ─> domain::adoption
 //!          ├─> app/change.rs   publish, converge, finish   ─> reconcile
 //!          └─> app/state.rs    what OpenTofu keeps
 //! ```
@@ -11,6 +12,7 @@
 //! Not here: any decision about workloads (`domain::rollout`), any request (`incus`).
 
 mod change;
+mod import;
 mod model;
 mod plan;
 mod private;
@@ -21,11 +23,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::app::Track;
 use domain::entry;
-use domain::observation::{self, MemberStatus, Observation};
+use domain::observation::{self, MemberStatus, Observation, Workload};
 use domain::rollout::phase::{self, Phase};
 use reconcile::cluster::Cluster;
-use reconcile::image;
 use reconcile::store::AppRecord;
 use tfplugin::{
     Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, ImportRequest, Imported,
@@ -33,6 +35,7 @@ use tfplugin::{
 };
 
 use crate::diagnose;
+use crate::names::Answer;
 use crate::session::{NoCluster, Session, Snapshot};
 use private::Private;
 
@@ -111,8 +114,13 @@ impl Resource for App {
         match self.session.snapshot(&cluster).await {
             Ok(snapshot) => {
                 let ambiguous = cluster.client.is_ambiguous();
-                let failed_image = failed_image(&cluster, snapshot.fleet.apps.get(&name)).await;
-                self.observe(&name, &snapshot, ambiguous, failed_image, &mut read);
+                let looked_up = LookedUp {
+                    failed: self
+                        .failed_image(&cluster, snapshot.fleet.apps.get(&name))
+                        .await,
+                    followed: self.followed(&cluster, &mut read).await,
+                };
+                self.observe(&name, &snapshot, ambiguous, looked_up, &mut read);
             }
             Err(error) => read
                 .diagnostics
@@ -183,7 +191,7 @@ impl App {
         name: &str,
         snapshot: &Snapshot,
         ambiguous: bool,
-        failed_image: Option<String>,
+        looked_up: LookedUp,
         read: &mut ReadState,
     ) {
         let nothing = AppRecord::default();
@@ -191,6 +199,10 @@ impl App {
         let world = &snapshot.world;
         let observation = world.of_app(name, &record.work);
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
+        let adopts = import::pending(&read.state, record.entry.as_ref());
+        if !adopts.is_empty() {
+            return observe_pending(name, &adopts, snapshot, &observation, read);
+        }
         let Some(entry) = &record.entry else {
             match observation.workloads.is_empty() {
                 true if ambiguous => read.diagnostics.push(diagnose::nowhere(name)),
@@ -222,53 +234,51 @@ impl App {
         read.state
             .set_attr("last_error", state::last_error(&record.work));
         let private = Private {
-            failed_image,
+            failed_image: looked_up.failed,
+            followed: looked_up.followed,
             ..Private::new(name, record, &observation, snapshot.at, snapshot.cluster)
         };
         read.private = private.write();
     }
 
-    /// The whole object, as it was when it last converged.
-    async fn import_entry(&self, id: &str) -> Result<Value, Diagnostic> {
-        let refused = |detail: String| {
-            Diagnostic::error(format!("App {id} cannot be imported")).detail(detail)
-        };
-        if id.contains('=') {
-            return Err(refused(
-                "Taking over instances that were made by hand is not supported yet. Expected the name of an app that this \
-                 provider has made."
-                    .to_owned(),
-            ));
+    /// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
+    async fn failed_image(&self, cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
+        let record = record?;
+        let published = record.entry.as_ref()?.spec.as_ref()?;
+        record.work.failure.as_ref()?;
+        if entry::looked_up(Some(published), &record.work, published).is_some() {
+            return None;
         }
+        match self.session.names.look_up(cluster, published).await {
+            Answer::Digest(digest) => Some(digest),
+            Answer::Failed(_) | Answer::NotAsked => None,
+        }
+    }
+
+    /// What the image of the state stands for now, if its name is followed; without an answer it keeps its digest.
+    async fn followed(&self, cluster: &Cluster, read: &mut ReadState) -> Option<String> {
+        let spec = model::declared(&read.state).spec().ok()?;
+        if spec.image.track != Track::Follow {
+            return None;
+        }
+        let error = match self.session.names.look_up(cluster, &spec).await {
+            Answer::Digest(digest) => return Some(digest),
+            Answer::NotAsked => return None,
+            Answer::Failed(error) => error,
+        };
+        let warning = diagnose::not_followed(&spec, &error);
+        if self.session.first_time(&warning.summary) {
+            read.diagnostics.push(warning);
+        }
+        None
+    }
+
+    /// What an id stands for.
+    async fn import_entry(&self, id: &str) -> Result<Value, Diagnostic> {
         let cluster = self.session.cluster().map_err(NoCluster::diagnostic)?;
         let snapshot = self.session.snapshot(&cluster).await;
         let snapshot = snapshot.map_err(|error| diagnose::app("Importing", id, &error))?;
-        let entry = snapshot
-            .fleet
-            .apps
-            .get(id)
-            .and_then(|record| record.entry.as_ref());
-        let Some(entry) = entry.filter(|entry| entry.deleted.is_none()) else {
-            return Err(refused(format!(
-                "The fleet project {:?} has no app of this name. Expected the `name` of an app.",
-                cluster.fleet_project
-            )));
-        };
-        let Some(applied) = &entry.applied else {
-            return Err(refused(
-                "Its first apply never finished. Nothing needs to be imported: apply the configuration, which takes up \
-                 what is there."
-                    .to_owned(),
-            ));
-        };
-        let mut object = state::from_declaration(&schema::schema(), &applied.declaration);
-        object.set_attr("owner", entry.owner.as_str());
-        object.set_attr("rollout_steps", schema::no_steps());
-        if let Some(spec) = &entry.spec {
-            object.set_attr("update_strategy", spec.r#type.update_strategy());
-            object.set_attr("image_digest", Value::from(spec.image.digest.as_deref()));
-        }
-        Ok(object)
+        import::object(id, &cluster, &snapshot)
     }
 
     fn tell_unrefreshed(&self, diagnostics: &mut Diagnostics) {
@@ -312,16 +322,40 @@ impl App {
     }
 }
 
-/// What the image of a rollout that failed stands for now; without an answer the plan takes it for a new one.
-async fn failed_image(cluster: &Cluster, record: Option<&AppRecord>) -> Option<String> {
-    let record = record?;
-    let published = record.entry.as_ref()?.spec.as_ref()?;
-    record.work.failure.as_ref()?;
-    if entry::looked_up(Some(published), &record.work, published).is_some() {
-        return None;
+/// What was looked up while reading.
+struct LookedUp {
+    /// What the image of a rollout that failed stands for.
+    failed: Option<String>,
+    /// What an image stands for whose name is followed.
+    followed: Option<String>,
+}
+
+/// Between an import and the end of the first apply: the instances carry no keys yet, or only some of them do.
+fn observe_pending(
+    name: &str,
+    adopts: &[String],
+    snapshot: &Snapshot,
+    observation: &Observation,
+    read: &mut ReadState,
+) {
+    let nothing = AppRecord::default();
+    let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
+    let stranger = |workload: &Workload| !adopts.contains(&workload.name);
+    if record.entry.is_none() && observation.workloads.iter().any(stranger) {
+        read.diagnostics.push(lost_entry(name, observation));
+        return;
     }
-    let resolved = image::resolve(cluster, &published.image.reference).await;
-    resolved.ok().map(|resolved| resolved.digest)
+    let found = match import::found(name, adopts, snapshot) {
+        Ok(found) => found,
+        Err(refused) => return read.diagnostics.push(import::spoilt(name, &refused)),
+    };
+    let workloads = import::workloads(&found, observation.workloads.clone());
+    read.state.set_attr("workloads", workloads);
+    let private = Private {
+        adopts: found,
+        ..Private::new(name, record, observation, snapshot.at, snapshot.cluster)
+    };
+    read.private = private.write();
 }
 
 fn lost_entry(name: &str, observation: &Observation) -> Diagnostic {

@@ -5,6 +5,7 @@
 
 mod check;
 mod curated;
+mod exclusive;
 mod health;
 mod image;
 mod kind;
@@ -58,6 +59,8 @@ pub struct Declared {
     pub node_secrets: Given<BTreeMap<String, Given<BTreeSet<String>>>>,
     /// `node_secrets_wo_version`
     pub node_secrets_version: Given<u64>,
+    /// Which secrets, by machine and name, have a line break or a NUL in them.
+    pub of_many_lines: BTreeSet<(Option<String>, String)>,
     /// `params`
     pub params: Given<GivenMap>,
     /// `alloy`
@@ -234,12 +237,17 @@ impl Declared {
         let r#type = kind::read_type(&self.r#type, &mut issues);
         let replicas = kind::read_replicas(self, r#type, &mut issues);
         let image = image::read(&self.image, &mut issues);
-        let workload = workload::read(&self.workload, &mut issues);
+        let workload = workload::read(self, &mut issues);
+        image::check_kind(image.as_ref(), workload.as_ref(), &mut issues);
         let health = health::read(&self.health, &mut issues);
         let volumes = volume::read(self, r#type, &mut issues);
+        exclusive::check(self, r#type, replicas, &mut issues);
         let placement = kind::read_placement(self, &mut issues);
         let live_migration = kind::read_live_migration(self, &mut issues);
         let secrets = secrets::read(self, &mut issues);
+        secrets::check_lines(self, r#type, &mut issues);
+        secrets::check_metrics(self, r#type, &mut issues);
+        curated::check_kind(self, r#type, &mut issues);
         let node_secrets = secrets::read_of_nodes(self, &mut issues);
         let params = curated::read_params(self, r#type, &mut issues);
         let destinations = curated::read_destinations(self, r#type, &mut issues);
@@ -259,6 +267,7 @@ impl Declared {
                 secrets: secrets?,
                 node_secrets: node_secrets?,
                 secrets_revision: None,
+                adopts: Vec::new(),
                 params: params?,
                 destinations: destinations?,
                 primary: primary?,

@@ -21,6 +21,7 @@ fn seen(words: &str) -> Seen {
         power: Power::Running,
         config,
         healthy_since: None,
+        started_at: String::new(),
         ever_started: true,
     }
 }
@@ -88,13 +89,17 @@ fn of_two_with_the_same_keys_one_is_a_copy() {
             &["a"][..],
             &["web-g0"][..],
         ),
-        // Nobody can tell: one of them has to be it.
+        // A copy outlives what it was made of, and the record as well: it is theirs all the same.
+        (&["a web 0 g0"][..], "", &[][..], &["a"][..]),
+        (&["a web 0 g0"][..], "web-g0", &[][..], &["a"][..]),
         (
             &["a web 0 g0", "b web 0 g0"][..],
             "",
-            &["a"][..],
-            &["b"][..],
+            &[][..],
+            &["a", "b"][..],
         ),
+        // So is one whose name is of another generation than its keys.
+        (&["web-g1 web 0 g0"][..], "", &[][..], &["web-g1"][..]),
     ] {
         let told = workloads(there, &recorded(record));
         let expected = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -116,4 +121,18 @@ fn what_a_silent_member_has_is_known_by_the_record_alone() {
     );
     assert_eq!(observation.unclear, BTreeSet::from(["web-g1".to_owned()]));
     assert!(observation.foreign.is_empty());
+}
+
+/// What was taken over has a name of its own, and says so itself: the record may be lost. Its copy says another's name.
+#[test]
+fn what_was_adopted_is_ours_under_the_name_that_it_had() {
+    for (name, is_ours) in [("web-1", true), ("mine", false)] {
+        let mut there = seen(&format!("{name} web 0 g0"));
+        if let Some(config) = &mut there.config {
+            config.insert(key::ADOPTED.to_owned(), "web-1".to_owned());
+        }
+        let observation = of_app("web", &[there], &[], &Work::default());
+        assert_eq!(observation.workloads.len(), usize::from(is_ours), "{name}");
+        assert_eq!(observation.foreign.contains_key(name), !is_ours, "{name}");
+    }
 }

@@ -6,9 +6,9 @@
 
 use core::time::Duration;
 
-use crate::app::AppSpec;
+use crate::app::{AppSpec, VolumeClass};
 use crate::moment::Moment;
-use crate::observation::{Observation, Probe, Status, Workload};
+use crate::observation::{Observation, Probe, Status, VolumeSeen, Workload};
 use crate::rollout::step::Step;
 use crate::rollout::{Next, decide, to_probe};
 use crate::work::Work;
@@ -54,7 +54,7 @@ pub fn steps(spec: &AppSpec, observation: &Observation, work: &Work, now: Moment
             | Next::Failed(_)
             | Next::Conflict(_)
             | Next::NoMember(_)
-            | Next::GivenUp(_) => break,
+            | Next::OutOfReach(_) => break,
         }
     }
     told
@@ -100,7 +100,11 @@ impl World<'_> {
                 "{step} from {}",
                 self.spec.image.reference.written()
             )),
-            Step::Start { .. } | Step::Delete { .. } => Some(step.to_string()),
+            Step::CreateVolume { .. }
+            | Step::ResizeVolume { .. }
+            | Step::Stop { .. }
+            | Step::Start { .. }
+            | Step::Delete { .. } => Some(step.to_string()),
             Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => None,
         }
     }
@@ -112,6 +116,7 @@ impl World<'_> {
                 generation,
                 name,
                 member,
+                ..
             } => {
                 self.observation.workloads.push(Workload {
                     name: name.clone(),
@@ -122,19 +127,47 @@ impl World<'_> {
                     spec: self.spec.hash(),
                     status: Status::Running,
                     healthy_since: None,
+                    started_at: String::new(),
+                    restarted: false,
                     ever_started: true,
                 });
                 self.observation.workloads.sort_by(|one, other| {
                     (&one.place, one.generation).cmp(&(&other.place, other.generation))
                 });
             }
+            Step::CreateVolume {
+                place,
+                volume,
+                name,
+                declared,
+                member,
+            } => self.observation.volumes.push(VolumeSeen {
+                name: name.clone(),
+                pool: declared.pool.clone().unwrap_or_default(),
+                member: member
+                    .clone()
+                    .filter(|_| declared.class == VolumeClass::Local),
+                place: place.clone(),
+                volume: volume.clone(),
+                size: declared.size,
+            }),
+            Step::ResizeVolume { name, size, .. } => {
+                let mut volumes = self.observation.volumes.iter_mut();
+                if let Some(volume) = volumes.find(|volume| volume.name == *name) {
+                    volume.size = Some(*size);
+                }
+            }
+            Step::Stop { name, .. } => {
+                self.change(name, |workload| workload.status = Status::Stopped);
+            }
             Step::Start { name, .. } => self.change(name, |workload| {
                 workload.status = Status::Running;
                 workload.ever_started = true;
             }),
-            Step::StampHealthy { name, since } => {
-                self.change(name, |workload| workload.healthy_since = Some(*since));
-            }
+            Step::StampHealthy { name, since, .. } => self.change(name, |workload| {
+                workload.healthy_since = Some(*since);
+                workload.restarted = false;
+            }),
             Step::ClearHealthy { name } => {
                 self.change(name, |workload| workload.healthy_since = None)
             }

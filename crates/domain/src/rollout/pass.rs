@@ -1,24 +1,24 @@
 //! One pass: among the slots of an app, the one to act upon, and what to do about it.
 //!
 //! Before: `rollout::decide`, with its contract. After: a [`Decision`]. The functions stand in the order in which they
-//! are asked. `pass/failure.rs` is how a rollout ends badly, `pass/machines.rs` what differs for an app that runs once on
-//! each machine.
+//! are asked. `pass/make.rs` makes the next generation, `pass/failure.rs` is how a rollout ends badly, `pass/machines.rs`
+//! what differs for an app that runs once on each machine.
 
 mod failure;
 mod machines;
+mod make;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::slot::{Slot, Trial};
+use super::slot::{self, Slot, Trial};
 use super::step::{Reason, Step};
 use super::{Conflict, Decision, Next, PROBE_INTERVAL};
-use crate::app::{AppSpec, Replicas, STOP_GRACE};
+use crate::app::{AppSpec, Replicas, STOP_GRACE, Strategy};
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Workload};
 use crate::place::Place;
-use crate::placement;
-use crate::work::{Made, Work};
+use crate::work::Work;
 
 /// One call of [`decide`].
 pub(super) struct Pass<'a> {
@@ -43,11 +43,15 @@ impl<'a> Pass<'a> {
     /// Replicas wait for each other.
     fn one_at_a_time(&self) -> Decision {
         self.failed()
+            .or_else(|| self.first(Self::rival))
             .or_else(|| self.first(Self::unwanted))
             .or_else(|| self.first(Self::promotion))
             .or_else(|| self.first(Self::stopped))
+            .or_else(|| self.first(Self::not_made))
+            .or_else(|| self.first(Self::given_up))
             .or_else(|| self.first(Self::missing))
             .or_else(|| self.waiting())
+            .or_else(|| self.out_of_reach())
             .or_else(|| self.first(Self::upgrade))
             .or_else(|| self.surplus())
             .unwrap_or_else(|| self.converged())
@@ -58,6 +62,14 @@ impl<'a> Pass<'a> {
         self.slots
             .iter()
             .find_map(|(place, slot)| act(self, place, slot))
+    }
+
+    /// What runs where the candidate alone may run.
+    fn rival(&self, _place: &Place, slot: &Slot<'a>) -> Option<Decision> {
+        match slot {
+            Slot::Rival(workload) => Some(self.stop(workload)),
+            _ => None,
+        }
     }
 
     /// Generations that are too many, and candidates for a declaration of before.
@@ -105,7 +117,7 @@ impl<'a> Pass<'a> {
         if !matches!(slot, Slot::Missing) {
             return None;
         }
-        let mut decision = self.create(place);
+        let mut decision = self.create(place, None);
         // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
         if !decision.steps.is_empty() {
             decision
@@ -144,25 +156,36 @@ impl<'a> Pass<'a> {
         let health = &self.spec.health;
         let healthy = self.observation.probes.get(&candidate.name) == Some(&Probe::Healthy);
         let sustained_in = match candidate.healthy_since {
-            Some(since) if healthy => {
+            Some(since) if healthy && !candidate.restarted => {
                 let healthy_for = self.now.since(since);
                 health.min_healthy_time.saturating_sub(healthy_for)
             }
             // The stamp of this pass starts the time now.
-            None if healthy => health.min_healthy_time,
-            Some(_) | None => PROBE_INTERVAL,
+            _ if healthy => health.min_healthy_time,
+            _ => PROBE_INTERVAL,
         };
         PROBE_INTERVAL
             .min(sustained_in)
             .min(healthy_by.since(self.now))
     }
 
-    /// The next generation beside what serves (HO-APP-34).
+    /// The next generation beside what serves (HO-APP-34), or in its stead where only one may run: then everything that can
+    /// be is prepared before that is stopped.
     fn upgrade(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
         let Slot::Outdated(serving) = slot else {
             return None;
         };
-        let mut decision = self.create(place);
+        let replaces = self.spec.r#type.strategy() == Strategy::StopReplace;
+        let mut decision = match replaces && !slot::is_down(serving) {
+            true => match self.preparation(place, Some(serving)) {
+                Ok(preparation) => preparation.unwrap_or_else(|| self.stop(serving)),
+                Err(next) => Decision {
+                    next,
+                    ..self.nothing()
+                },
+            },
+            false => self.create(place, Some(serving)),
+        };
         if !decision.steps.is_empty() {
             decision
                 .work
@@ -191,13 +214,27 @@ impl<'a> Pass<'a> {
         Some(self.delete(&there, Reason::ScaledDown, STOP_GRACE))
     }
 
+    /// What nobody may replace while its member cannot be asked: it is missing already, so no other one stops for its
+    /// successor.
+    fn out_of_reach(&self) -> Option<Decision> {
+        let lost = self.slots.iter().filter_map(|(_, slot)| match slot {
+            Slot::OutOfReach(workload) => Some((*workload).clone()),
+            _ => None,
+        });
+        let lost: Vec<Workload> = lost.collect();
+        (!lost.is_empty()).then(|| Decision {
+            next: Next::OutOfReach(lost),
+            ..self.nothing()
+        })
+    }
+
     /// The end; a failure of before is history now.
     fn converged(&self) -> Decision {
         let mut decision = Decision {
             next: Next::Converged,
             ..self.nothing()
         };
-        decision.work.failure = None;
+        decision.work.forget_failures();
         decision
     }
 
@@ -215,108 +252,25 @@ impl<'a> Pass<'a> {
                     return None;
                 };
                 let name = candidate.name.clone();
+                let stamp = |name| Step::StampHealthy {
+                    name,
+                    since: self.now,
+                    start: candidate.started_at.clone(),
+                };
                 match (
                     self.observation.probes.get(&candidate.name)?,
                     candidate.healthy_since,
                 ) {
-                    (Probe::Healthy, None) => Some(Step::StampHealthy {
-                        name,
-                        since: self.now,
-                    }),
+                    (Probe::Healthy, None) => Some(stamp(name)),
                     // Written by a clock that has been set back since: until then its time would not begin to count.
-                    (Probe::Healthy, Some(since)) if since > self.now => Some(Step::StampHealthy {
-                        name,
-                        since: self.now,
-                    }),
+                    (Probe::Healthy, Some(since)) if since > self.now => Some(stamp(name)),
+                    // Of a start before this one.
+                    (Probe::Healthy, Some(_)) if candidate.restarted => Some(stamp(name)),
                     (Probe::Unhealthy(_), Some(_)) => Some(Step::ClearHealthy { name }),
                     (Probe::Healthy, Some(_)) | (Probe::Unhealthy(_), None) => None,
                 }
             })
             .collect()
-    }
-
-    fn create(&self, place: &Place) -> Decision {
-        let (generation, name) = match self.free_name(place) {
-            Ok(free) => free,
-            Err(conflict) => {
-                return Decision {
-                    next: Next::Conflict(conflict),
-                    ..self.nothing()
-                };
-            }
-        };
-        let member = match placement::choose(self.observation, place, self.spec.placement.as_ref())
-        {
-            Ok(member) => member,
-            Err(no_member) => {
-                return Decision {
-                    next: Next::NoMember(no_member),
-                    ..self.nothing()
-                };
-            }
-        };
-        let step = Step::Create {
-            place: place.clone(),
-            generation,
-            name: name.clone(),
-            member: member.clone(),
-        };
-        let mut decision = self.recorded(vec![step]);
-        let slot = decision.work.slots.entry(place.clone()).or_default();
-        slot.generation = generation;
-        slot.workloads.push(Made {
-            name,
-            member,
-            generation,
-            trial: None,
-            doomed: false,
-        });
-        decision
-    }
-
-    /// The next generation whose name is free, or whose holder is in the way for good.
-    fn free_name(&self, place: &Place) -> Result<(u64, String), Conflict> {
-        let mut generation = self.next_generation(place);
-        loop {
-            let name = self.spec.workload_name(place, generation);
-            if let Some(owner) = self.observation.foreign.get(&name) {
-                return Err(Conflict {
-                    name,
-                    owner: owner.clone(),
-                });
-            }
-            // One of ours can hold it under another place or generation, since keys decide and names do not.
-            let mut ours = self.observation.workloads.iter();
-            if !ours.any(|workload| workload.name == name)
-                && !self.observation.unclear.contains(&name)
-            {
-                return Ok((generation, name));
-            }
-            generation = generation.saturating_add(1);
-        }
-    }
-
-    /// One more than was ever used here, by the record and by what is seen (invariant: it never goes down). If the record
-    /// was lost, the names on members that do not answer are all that is left to tell.
-    fn next_generation(&self, place: &Place) -> u64 {
-        let recorded = self.work.slots.get(place).map(|slot| slot.generation);
-        let seen = self
-            .observation
-            .workloads
-            .iter()
-            .filter(|workload| workload.place == *place)
-            .map(|workload| workload.generation)
-            .max();
-        let unclear = self
-            .observation
-            .unclear
-            .iter()
-            .filter_map(|name| self.spec.generation_in(name, place))
-            .max();
-        recorded
-            .max(seen)
-            .max(unclear)
-            .map_or(0, |highest| highest.saturating_add(1))
     }
 
     fn start(&self, workload: &Workload, served: bool) -> Decision {
@@ -334,6 +288,15 @@ impl<'a> Pass<'a> {
         let mut decision = self.recorded(steps);
         decision.work.note(workload);
         decision
+    }
+
+    fn stop(&self, workload: &Workload) -> Decision {
+        self.recorded(vec![Step::Stop {
+            place: workload.place.clone(),
+            generation: workload.generation,
+            name: workload.name.clone(),
+            grace: STOP_GRACE,
+        }])
     }
 
     fn delete(&self, workloads: &[&Workload], reason: Reason, grace: Duration) -> Decision {
@@ -375,7 +338,9 @@ pub(super) fn with_trials(work: &Work, slots: &[(Place, Slot<'_>)], now: Moment)
         let Slot::OnTrial { candidate, .. } = slot else {
             continue;
         };
-        if work.trial_since(place, candidate.generation).is_none() {
+        // One that has not begun yet is of a clock that has been set back since, and would last for ever.
+        let began_at = work.trial_since(place, candidate.generation);
+        if began_at.is_none_or(|began_at| began_at > now) {
             next.begin(candidate, now);
         }
     }

@@ -72,7 +72,14 @@ fn of_slot(slot: &Slot<'_>, spec: &AppSpec, work: &Work) -> Phase {
     match slot {
         Slot::Converged | Slot::LeftAlone => Phase::Serving,
         Slot::Unknown(_) => Phase::Unknown,
+        Slot::OutOfReach(_) => Phase::Unknown,
         Slot::Missing | Slot::Stopped { .. } => Phase::Degraded,
+        Slot::Rival(_) => Phase::Starting,
+        Slot::GivenUp {
+            serving: Some(workload),
+            ..
+        } if workload.status == Status::Running => Phase::Reverted,
+        Slot::GivenUp { .. } => Phase::Degraded,
         Slot::Leftovers(_) => Phase::Draining,
         Slot::StaleCandidate(_) => Phase::Reverting,
         Slot::Outdated(workload) if workload.status == Status::Stopped => Phase::Degraded,

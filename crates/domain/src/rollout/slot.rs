@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::AppSpec;
+use crate::app::{AppSpec, Strategy};
 use crate::moment::Moment;
 use crate::observation::{Observation, Probe, Status, Workload};
 use crate::place::Place;
-use crate::work::Work;
+use crate::work::{FailureRecord, Work};
 
 /// Why a workload that ended has failed.
 const ENDED: &str = "it ended by itself";
@@ -48,6 +48,17 @@ pub enum Slot<'a> {
     StaleCandidate(&'a Workload),
     /// Something else than declared serves, alone (HO-APP-34).
     Outdated(&'a Workload),
+    /// It runs beside the candidate, where only one may run.
+    Rival(&'a Workload),
+    /// This revision has failed here and is not tried again.
+    GivenUp {
+        /// What failed.
+        failure: &'a FailureRecord,
+        /// What served before.
+        serving: Option<&'a Workload>,
+    },
+    /// Its member is offline, and it may be running there: nobody may take its place.
+    OutOfReach(&'a Workload),
 }
 
 /// Where the trial of a candidate stands.
@@ -68,7 +79,7 @@ pub enum Trial {
 pub fn all<'a>(
     spec: &AppSpec,
     observation: &'a Observation,
-    work: &Work,
+    work: &'a Work,
     now: Moment,
 ) -> Vec<(Place, Slot<'a>)> {
     let judge = Judge::new(spec, observation, work, now);
@@ -95,12 +106,12 @@ struct Judge<'a, 'b> {
     /// The hash of `spec`.
     declared: String,
     observation: &'a Observation,
-    work: &'b Work,
+    work: &'a Work,
     now: Moment,
 }
 
 impl<'a, 'b> Judge<'a, 'b> {
-    fn new(spec: &'b AppSpec, observation: &'a Observation, work: &'b Work, now: Moment) -> Self {
+    fn new(spec: &'b AppSpec, observation: &'a Observation, work: &'a Work, now: Moment) -> Self {
         Self {
             spec,
             declared: spec.hash(),
@@ -120,6 +131,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
         let unknown = here.iter().find(|one| one.status == Status::Unknown);
         let unknown = unknown.copied();
+        let lost = here.iter().find(|one| one.status == Status::Lost).copied();
         let mut live = here;
         live.retain(|workload| workload.status.is_live());
         let doomed = self.doomed(&mut live);
@@ -127,10 +139,10 @@ impl<'a, 'b> Judge<'a, 'b> {
             return Slot::Leftovers(doomed);
         }
         let Some((newest, older)) = live.split_last() else {
-            return unknown.map_or(Slot::Missing, Slot::Unknown);
+            return self.empty(place, unknown, lost);
         };
         let Some(serving) = self.serving(place, older) else {
-            return self.alone(newest, unknown);
+            return self.alone(place, newest, unknown, lost);
         };
         if older.len() > 1 {
             let is_kept = |workload: &&&Workload| workload.name == serving.name;
@@ -140,7 +152,10 @@ impl<'a, 'b> Judge<'a, 'b> {
             return self.of_declared(newest, Some(serving));
         }
         // What is declared would serve here if it ran, and the candidate has proven nothing yet.
-        if serving.spec == self.declared && self.is_worth_a_start(serving, newest) {
+        if !self.runs_alone()
+            && serving.spec == self.declared
+            && self.is_worth_a_start(serving, newest)
+        {
             return Slot::Stopped {
                 workload: serving,
                 served: true,
@@ -162,19 +177,55 @@ impl<'a, 'b> Judge<'a, 'b> {
         let serves = |workload: &Workload| runs(workload) && workload.healthy_since.is_some();
         let proven =
             |workload: &&Workload| runs(workload) && is_sustained(workload, self.spec, self.now);
-        if !live.iter().any(proven) {
+        // Where only one may run it cannot go on until another one is proven.
+        if !self.runs_alone() && !live.iter().any(proven) {
             doomed.retain(|workload| !serves(workload));
         }
         doomed
     }
 
+    /// Whether only one workload of a place may run at a time.
+    fn runs_alone(&self) -> bool {
+        self.spec.r#type.strategy() == Strategy::StopReplace
+    }
+
+    /// No generation that can be seen. One that nobody may run beside is not made anew while its member may run it still.
+    fn empty(
+        &self,
+        place: &Place,
+        unknown: Option<&'a Workload>,
+        lost: Option<&'a Workload>,
+    ) -> Slot<'a> {
+        let failure = self.work.failed_at(place);
+        match (unknown, lost, failure) {
+            (Some(unknown), _, _) => Slot::Unknown(unknown),
+            (None, Some(lost), _) if self.runs_alone() => Slot::OutOfReach(lost),
+            (None, _, Some(failure)) => Slot::GivenUp {
+                failure,
+                serving: None,
+            },
+            (None, _, None) => Slot::Missing,
+        }
+    }
+
     /// One generation that can be seen. Whether it is outdated matters only if no silent member has another one, which
     /// may be the declared one.
-    fn alone(&self, workload: &'a Workload, unknown: Option<&'a Workload>) -> Slot<'a> {
-        match unknown {
+    fn alone(
+        &self,
+        place: &Place,
+        workload: &'a Workload,
+        unknown: Option<&'a Workload>,
+        lost: Option<&'a Workload>,
+    ) -> Slot<'a> {
+        match (unknown, lost, self.work.failed_at(place)) {
             _ if workload.spec == self.declared => self.of_declared(workload, None),
-            Some(unknown) => Slot::Unknown(unknown),
-            None => Slot::Outdated(workload),
+            (Some(unknown), _, _) => Slot::Unknown(unknown),
+            (None, Some(lost), _) if self.runs_alone() => Slot::OutOfReach(lost),
+            (None, _, Some(failure)) => Slot::GivenUp {
+                failure,
+                serving: Some(workload),
+            },
+            (None, _, None) => Slot::Outdated(workload),
         }
     }
 
@@ -208,15 +259,17 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// Whether an outdated newest generation is the one to keep: its promotion was decided, so the one before may be
-    /// stopping already; or the one before does not run, or was never healthy where this one is. If no record tells, one
-    /// that was healthy for long enough was promoted at that moment, unless the one before is what is declared.
+    /// stopping already; or the one before does not run, or was never healthy where this one is (where only one may run it
+    /// was stopped on purpose, and says nothing by that). If no record tells, one that was healthy for long enough was
+    /// promoted at that moment, unless the one before is what is declared.
     fn has_taken_over(&self, place: &Place, newest: &Workload, serving: &Workload) -> bool {
         let promoted = match self.recorded_serving(place) {
             Some(recorded) => recorded == newest.generation,
             None => is_sustained(newest, self.spec, self.now) && serving.spec != self.declared,
         };
         let healthier = serving.healthy_since.is_none() && newest.healthy_since.is_some();
-        runs(newest) && (promoted || !runs(serving) || healthier)
+        let down = !self.runs_alone() && !runs(serving);
+        runs(newest) && (promoted || healthier || down)
     }
 
     fn recorded_serving(&self, place: &Place) -> Option<u64> {
@@ -236,11 +289,13 @@ impl<'a, 'b> Judge<'a, 'b> {
         {
             return on_trial(Trial::Failed(format!("it could not be started: {error}")));
         }
-        // Nothing starts it again by itself, so waiting for the deadline would only cost the user time.
-        if self.observation.ended.contains(&candidate.name) {
-            return on_trial(Trial::Failed(ENDED.to_owned()));
-        }
         let alone_and_sustained = serving.is_none() && is_sustained(candidate, self.spec, self.now);
+        if self.observation.ended.contains(&candidate.name) {
+            return self.ended(candidate, alone_and_sustained, on_trial);
+        }
+        if let Some(rival) = serving.filter(|one| self.runs_alone() && !is_down(one)) {
+            return Slot::Rival(rival);
+        }
         match candidate.status {
             Status::Running | Status::Other if alone_and_sustained => Slot::Converged,
             Status::Evacuated if alone_and_sustained => Slot::LeftAlone,
@@ -255,6 +310,27 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
     }
 
+    /// It has been seen stopped after this executor had started it. One that is on trial has failed by that: nothing starts
+    /// it again by itself, so waiting for the deadline would only cost the user time. One that was proven gets one more
+    /// start, and is no longer proven by then; listed as running it may be dying still, which only an answer tells.
+    fn ended(
+        &self,
+        candidate: &'a Workload,
+        proven: bool,
+        on_trial: impl Fn(Trial) -> Slot<'a>,
+    ) -> Slot<'a> {
+        let probe = self.observation.probes.get(&candidate.name);
+        match candidate.status {
+            Status::Stopped if proven => Slot::Stopped {
+                workload: candidate,
+                served: true,
+            },
+            Status::Running if proven && probe == Some(&Probe::Healthy) => Slot::Converged,
+            Status::Running if proven => on_trial(self.trial(candidate)),
+            _ => on_trial(Trial::Failed(ENDED.to_owned())),
+        }
+    }
+
     /// It was never started, or nobody knows whether its start has come to an end.
     fn may_be_starting(&self, workload: &Workload) -> bool {
         !workload.ever_started || self.observation.unfinished.contains(&workload.name)
@@ -262,7 +338,8 @@ impl<'a, 'b> Judge<'a, 'b> {
 
     fn trial(&self, candidate: &Workload) -> Trial {
         let probe = self.observation.probes.get(&candidate.name);
-        if is_sustained(candidate, self.spec, self.now) && probe == Some(&Probe::Healthy) {
+        let is_sustained = is_sustained(candidate, self.spec, self.now) && !candidate.restarted;
+        if is_sustained && probe == Some(&Probe::Healthy) {
             return Trial::Passed;
         }
         // Without a record its clock starts now, and the decision records that.
@@ -286,6 +363,11 @@ impl<'a, 'b> Judge<'a, 'b> {
             crate::duration::format(health.healthy_deadline),
         ))
     }
+}
+
+/// Whether it is known not to run.
+pub(super) fn is_down(workload: &Workload) -> bool {
+    matches!(workload.status, Status::Stopped | Status::Evacuated)
 }
 
 /// Whether it can serve.

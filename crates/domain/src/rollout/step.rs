@@ -6,6 +6,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::app::Volume;
 use crate::moment::Moment;
 use crate::observation::Workload;
 use crate::place::Place;
@@ -23,6 +24,47 @@ pub enum Step {
         name: String,
         /// The member that it goes to; `None` where Incus is not clustered.
         member: Option<String>,
+        /// The storage volumes that it gets.
+        volumes: Vec<Attached>,
+    },
+    /// Make a storage volume, before the first workload that gets it.
+    CreateVolume {
+        /// The place whose data it holds.
+        place: Place,
+        /// Which of the app's volumes it is.
+        volume: String,
+        /// Its name in Incus.
+        name: String,
+        /// What it is like.
+        declared: Volume,
+        /// The member of its workload, which it is on too if it is local.
+        member: Option<String>,
+    },
+    /// Make a storage volume as large as declared.
+    ResizeVolume {
+        /// The place whose data it holds.
+        place: Place,
+        /// Which of the app's volumes it is.
+        volume: String,
+        /// Its name in Incus.
+        name: String,
+        /// The storage pool that it is in.
+        pool: String,
+        /// The member that it is on.
+        member: Option<String>,
+        /// In bytes.
+        size: u64,
+    },
+    /// Stop a workload, by force after the grace, and keep it.
+    Stop {
+        /// Its place.
+        place: Place,
+        /// Its generation.
+        generation: u64,
+        /// The name of its Incus instance.
+        name: String,
+        /// How long it may take to stop by itself.
+        grace: Duration,
     },
     /// Start a workload that does not run.
     Start {
@@ -39,6 +81,8 @@ pub enum Step {
         name: String,
         /// When.
         since: Moment,
+        /// Which start of it that was.
+        start: String,
     },
     /// Forget that a workload was healthy: it is not any more, or it is about to be started again (HO-APP-38).
     ClearHealthy {
@@ -82,12 +126,28 @@ impl Step {
     /// Whether it changes what runs, and so has to be on record first; the others are bookkeeping.
     pub fn is_act(&self) -> bool {
         match self {
-            Step::Create { .. } | Step::Start { .. } | Step::Delete { .. } => true,
+            Step::Create { .. }
+            | Step::CreateVolume { .. }
+            | Step::ResizeVolume { .. }
+            | Step::Stop { .. }
+            | Step::Start { .. }
+            | Step::Delete { .. } => true,
             Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => {
                 false
             }
         }
     }
+}
+
+/// A storage volume that a workload gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// Which of the app's volumes it is.
+    pub volume: String,
+    /// Its name in Incus.
+    pub source: String,
+    /// The storage pool that it is in.
+    pub pool: String,
 }
 
 /// Why a workload is deleted.
@@ -124,6 +184,15 @@ impl fmt::Display for Step {
             } => {
                 write!(formatter, "{place}: start generation {generation}")
             }
+            Step::CreateVolume { place, volume, .. } => {
+                write!(formatter, "{place}: create volume {volume}")
+            }
+            Step::ResizeVolume { place, volume, .. } => {
+                write!(formatter, "{place}: resize volume {volume}")
+            }
+            Step::Stop {
+                place, generation, ..
+            } => write!(formatter, "{place}: stop generation {generation}"),
             Step::StampHealthy { name, .. } => write!(formatter, "{name}: healthy"),
             Step::ClearHealthy { name } => write!(formatter, "{name}: not healthy"),
             Step::KeepOutput { name, .. } => write!(formatter, "{name}: keep the last output"),

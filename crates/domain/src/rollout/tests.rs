@@ -4,6 +4,7 @@
 //! `crates/simulator`.
 
 mod cases;
+mod exclusive;
 mod forecasts;
 mod machines;
 mod phases;
@@ -12,28 +13,50 @@ mod situations;
 mod trials;
 
 use super::*;
-use crate::app::{AppType, Image, ImageReference};
-use crate::observation::Probe;
+use crate::app::{AppType, Image, ImageReference, Volume, VolumeClass};
+use crate::observation::{Member, MemberStatus, Probe, VolumeSeen};
+use crate::rollout::step::Attached;
 
 const NOW: Moment = Moment(100_000);
 
 /// The revision that every record of the tables is of.
 const REVISION: u64 = 5;
 
-/// "v2 x3": the image and how many replicas.
+/// "v2 x3": the image and how many replicas, or "v2 xper-node"; then `alone` if only one may run at each place, and with it
+/// the names of its local volumes.
 fn spec(words: &str) -> AppSpec {
-    let (image, replicas) = words.split_once(" x").expect("an image and a count");
-    let image = Image {
-        reference: ImageReference::Alias(image.to_owned()),
-        digest: None,
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let [image, replicas, rest @ ..] = words.as_slice() else {
+        panic!("an image and a count: {words:?}");
     };
+    let replicas = replicas.strip_prefix('x').expect("a count");
+    let image = Image::own(ImageReference::Alias((*image).to_owned()));
     let replicas = replicas.parse().expect("a count");
-    AppSpec::new("web", AppType::GenericStateless, replicas, image)
+    let r#type = match rest {
+        [] => AppType::GenericStateless,
+        _ => AppType::GenericExclusive,
+    };
+    let mut spec = AppSpec::new("web", r#type, replicas, image);
+    let volumes = rest.iter().skip(1);
+    spec.volumes = volumes.map(|name| volume(name)).collect();
+    spec
+}
+
+fn volume(name: &str) -> (String, Volume) {
+    let volume = Volume {
+        class: VolumeClass::Local,
+        pool: None,
+        path: format!("/{name}"),
+        size: Some(1 << 30),
+    };
+    (name.to_owned(), volume)
 }
 
 /// What is there, and what is on record.
 #[derive(Debug, Default)]
 struct There {
+    /// What stands behind image and count in the declaration.
+    beside: String,
     observation: Observation,
     work: Work,
 }
@@ -46,10 +69,19 @@ struct There {
 /// `soaking` for ten seconds, or stamped an hour `ahead`; `well` or `sick` at this pass; `ended` (seen stopped before, whatever is listed); its
 /// output `kept`, or its start `refused`; its member.
 ///
-/// `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
-/// before), `doomed 0 g1` (its deletion was decided), `given up @m1`, `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
+/// `volume 0 data @m1` (of one GiB), `unmade 0 g1` (Incus refused to make it), `failed 0 g1` (for this revision), `old failed 0
+/// g1`; `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
+/// before), `doomed 0 g1` (its deletion was decided), `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
 fn there(words: &str) -> There {
-    let mut there = There::default();
+    there_with("", words)
+}
+
+/// The same for a declaration with this behind image and count.
+fn there_with(beside: &str, words: &str) -> There {
+    let mut there = There {
+        beside: beside.to_owned(),
+        ..There::default()
+    };
     there.work.revision = REVISION;
     for words in words
         .split(',')
@@ -69,6 +101,22 @@ fn there(words: &str) -> There {
                 let made = there.slot(place).workloads.last_mut();
                 made.expect("just made").doomed = true;
             }
+            ["volume", place, volume, member] => there.observation.volumes.push(VolumeSeen {
+                name: format!("web-{volume}"),
+                pool: "local".to_owned(),
+                member: Some(member[1..].to_owned()),
+                place: place.parse().expect("a place"),
+                volume: (*volume).to_owned(),
+                size: Some(1 << 30),
+            }),
+            ["unmade", place, generation] => {
+                there.trial(place, generation, "0s", REVISION);
+                let name = format!("web-{place}-{generation}");
+                let errors = &mut there.observation.create_errors;
+                errors.insert(name, "no space".to_owned());
+            }
+            ["failed", place, generation] => there.failed(place, generation, REVISION),
+            ["old", "failed", place, generation] => there.failed(place, generation, REVISION - 1),
             ["trial", place, generation, ago] => there.trial(place, generation, ago, REVISION),
             ["old", "trial", place, generation, ago] => {
                 there.trial(place, generation, ago, REVISION - 1);
@@ -76,10 +124,6 @@ fn there(words: &str) -> There {
             ["foreign", name, owner @ ..] => {
                 let owner = owner.last().map(|owner| (*owner).to_owned());
                 there.observation.foreign.insert((*name).to_owned(), owner);
-            }
-            ["given", "up", place] => {
-                let place = place.parse().expect("a place");
-                there.observation.given_up.insert(place);
             }
             ["unclear", name] => {
                 there.observation.unclear.insert((*name).to_owned());
@@ -99,9 +143,30 @@ fn number(generation: &str) -> u64 {
 }
 
 impl There {
+    /// Of the same app with this image.
+    fn hash_of(&self, image: &str) -> String {
+        let rest = match self.beside.is_empty() {
+            true => String::new(),
+            false => format!(" {}", self.beside),
+        };
+        spec(&format!("{image} x1{rest}")).hash()
+    }
+
     fn slot(&mut self, place: &str) -> &mut crate::work::Slot {
         let place = place.parse().expect("a place");
         self.work.slots.entry(place).or_default()
+    }
+
+    fn failed(&mut self, place: &str, generation: &str, revision: u64) {
+        self.work.fail(FailureRecord {
+            place: place.parse().expect("a place"),
+            generation: number(generation),
+            revision,
+            candidate: format!("web-{place}-{generation}"),
+            image: "v".to_owned(),
+            error: "it ended by itself".to_owned(),
+            at: NOW,
+        });
     }
 
     fn trial(&mut self, place: &str, generation: &str, ago: &str, revision: u64) {
@@ -130,6 +195,7 @@ impl There {
         rest: &[&str],
     ) {
         let name = format!("web-{place}-{generation}");
+        let hash = self.hash_of(image);
         let observation = &mut self.observation;
         match status {
             "unfinished" => drop(observation.unfinished.insert(name.clone())),
@@ -142,7 +208,7 @@ impl There {
             generation: number(generation),
             member: None,
             image: image.to_owned(),
-            spec: spec(&format!("{image} x1")).hash(),
+            spec: hash,
             status: match status {
                 "running" => Status::Running,
                 "stopped" | "never" | "unfinished" => Status::Stopped,
@@ -153,6 +219,8 @@ impl There {
                 other => panic!("{other}"),
             },
             healthy_since: None,
+            started_at: String::new(),
+            restarted: false,
             ever_started: status != "never",
         };
         for word in rest {
@@ -164,6 +232,7 @@ impl There {
                 "well" => drop(observation.probes.insert(name, Probe::Healthy)),
                 "sick" => drop(observation.probes.insert(name, Probe::Unhealthy(text))),
                 "ended" => drop(observation.ended.insert(name)),
+                "restarted" => workload.restarted = true,
                 "kept" => drop(observation.outputs.insert(name, text)),
                 "refused" => drop(observation.start_errors.insert(name, text)),
                 member => workload.member = Some(member[1..].to_owned()),
@@ -189,7 +258,7 @@ fn told(decision: &Decision) -> String {
             None => format!("{} is somebody's", conflict.name),
         },
         Next::NoMember(_) => "no member".to_owned(),
-        Next::GivenUp(place) => format!("given up on {place}"),
+        Next::OutOfReach(workloads) => format!("{} is out of reach", workloads[0].name),
     });
     words.join("; ")
 }
@@ -207,7 +276,8 @@ fn check(table: &str) {
         let [declared, is_there, expected] = columns.as_slice() else {
             panic!("three columns: {line}");
         };
-        let decision = decide_on(declared, &there(is_there));
+        let beside = declared.splitn(3, ' ').nth(2).unwrap_or_default();
+        let decision = decide_on(declared, &there_with(beside, is_there));
         assert_eq!(told(&decision), *expected, "{line}");
         checked += 1;
     }

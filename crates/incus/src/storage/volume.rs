@@ -42,6 +42,28 @@ pub fn list(pool: &str) -> Request<Vec<Volume>> {
         .recursive()
 }
 
+/// Lists the custom volumes of a pool in a project, those of all members.
+pub fn list_of(project: &str, pool: &str) -> Request<Vec<Volume>> {
+    let doing = format!("listing the custom volumes of pool {pool}");
+    Request::get(custom(pool), doing, envelope::list)
+        .project(project)
+        .recursive()
+}
+
+/// Changes keys of a custom volume's configuration; the others stay.
+pub fn patch_config(
+    project: &str,
+    pool: &str,
+    name: &str,
+    config: &BTreeMap<String, String>,
+) -> Request<()> {
+    let doing = format!("changing the custom volume {name} of pool {pool}");
+    let path = path(&["storage-pools", pool, "volumes", "custom", name]);
+    Request::patch(path, doing, envelope::nothing)
+        .project(project)
+        .json(json!({ "config": config }))
+}
+
 /// Creates an empty custom volume with a file system, in the default project.
 pub fn create(pool: &str, name: &str, config: &BTreeMap<String, String>) -> Request<()> {
     let doing = format!("creating the custom volume {name} in pool {pool}");

@@ -5,6 +5,7 @@
 use core::time::Duration;
 
 use domain::observation::Probe;
+use domain::secret::{Secrets, hide};
 use incus::exec::{ExecOutcome, exec_recorded};
 use incus::instance::Command;
 
@@ -20,13 +21,14 @@ pub(super) async fn command(
     name: &str,
     command: &[String],
     timeout: Duration,
+    secrets: &Secrets,
 ) -> Probe {
     let bounded = Command {
         command: bound(command, timeout),
         ..Command::default()
     };
     match exec_recorded(&cluster.client, &cluster.project, name, &bounded).await {
-        Ok(outcome) => answer(&outcome, timeout),
+        Ok(outcome) => answer(&outcome, timeout, secrets),
         Err(error) => Probe::Unhealthy(error.to_string()),
     }
 }
@@ -38,12 +40,13 @@ fn bound(command: &[String], timeout: Duration) -> Vec<String> {
     bounded
 }
 
-fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
+fn answer(outcome: &ExecOutcome, timeout: Duration, secrets: &Secrets) -> Probe {
     let output = match outcome.stderr.trim() {
         "" => outcome.stdout.trim(),
         stderr => stderr,
     };
-    let quoted = quoted(output);
+    // Hidden before it is cut: nobody recognises half a secret.
+    let quoted = quoted(&hide(output, secrets));
     match outcome.return_code {
         0 => Probe::Healthy,
         TIMED_OUT => Probe::Unhealthy(format!(
@@ -56,6 +59,8 @@ fn answer(outcome: &ExecOutcome, timeout: Duration) -> Probe {
 
 #[cfg(test)]
 mod tests {
+    use domain::secret::Secret;
+
     use super::*;
 
     #[test]
@@ -66,7 +71,14 @@ mod tests {
             stderr: stderr.to_owned(),
         };
         let second = Duration::from_secs(1);
-        assert_eq!(answer(&outcome(0, "x", "y"), second), Probe::Healthy);
+        let secrets = Secrets {
+            shared: [("K".to_owned(), Secret::new("hunter2"))].into(),
+            ..Secrets::default()
+        };
+        assert_eq!(
+            answer(&outcome(0, "x", "y"), second, &secrets),
+            Probe::Healthy
+        );
         for (outcome, why) in [
             (
                 outcome(1, "out", ""),
@@ -76,13 +88,20 @@ mod tests {
                 outcome(2, "out", "err"),
                 "the health command ended with 2: err",
             ),
+            (
+                outcome(1, &format!("{}hunter2", "x".repeat(495)), ""),
+                &format!("the health command ended with 1: {}(secr", "x".repeat(495)),
+            ),
             (outcome(1, "", ""), "the health command ended with 1"),
             (
                 outcome(124, "", ""),
                 "the health command did not end within 1s",
             ),
         ] {
-            assert_eq!(answer(&outcome, second), Probe::Unhealthy(why.to_owned()));
+            assert_eq!(
+                answer(&outcome, second, &secrets),
+                Probe::Unhealthy(why.to_owned())
+            );
         }
     }
 

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use domain::moment::Moment;
+use domain::secret::Secrets;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -356,7 +357,7 @@ async fn a_workload_that_has_ended_is_not_asked() {
             path: "/run/beat".to_owned(),
         },
     ] {
-        let told = why(probe(&incus.cluster, "web-g1", &check).await);
+        let told = why(probe(&incus.cluster, "web-g1", &check, &Secrets::default()).await);
         assert_eq!(told, "its first process has ended", "{check:?}");
     }
     let state = "GET /1.0/instances/web-g1/state?project=p".to_owned();
@@ -374,7 +375,7 @@ async fn an_error_of_incus_is_no_answer_of_the_workload() {
             path: "/run/beat".to_owned(),
         },
     ] {
-        let told = why(probe(&incus.cluster, "web-g1", &check).await);
+        let told = why(probe(&incus.cluster, "web-g1", &check, &Secrets::default()).await);
         assert_eq!(told, "no answer", "{check:?}");
     }
 }
@@ -385,7 +386,7 @@ async fn a_heartbeat_that_was_never_written_is_missed() {
     let check = Check::HeartbeatFile {
         path: "/run/beat".to_owned(),
     };
-    let told = why(probe(&incus.cluster, "web-g1", &check).await);
+    let told = why(probe(&incus.cluster, "web-g1", &check, &Secrets::default()).await);
     assert_eq!(told, "there is no file /run/beat in web-g1");
 }
 

@@ -6,6 +6,7 @@
 use core::time::Duration;
 
 use domain::app::{AppSpec, Replicas};
+use domain::secret::Secrets;
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -97,11 +98,21 @@ async fn take_up(
     limit: Duration,
     stop: CancellationToken,
 ) -> Result<(), Error> {
+    let secrets = match (spec.secrets_revision, record.secrets()) {
+        (None, _) => Secrets::default(),
+        (Some(_), Some(secrets)) => secrets.clone(),
+        (Some(_), None) => {
+            return Err(Error::LostSecrets {
+                app: spec.name.clone(),
+            });
+        }
+    };
     let (spec, architecture) = pin(cluster, spec, spec.image.digest.clone()).await?;
     let rollout = Rollout {
         cluster,
         spec: &spec,
         architecture,
+        secrets,
         revision: record.entry.as_ref().map_or(0, |entry| entry.revision),
         work: record.work.clone(),
         work_revision: record.work_revision,

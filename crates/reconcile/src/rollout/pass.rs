@@ -4,27 +4,23 @@
 //! it. What a pass learns that Incus does not keep (a kept output, a failed start) is carried to the next pass here.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::time::Instant;
 
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
-use domain::place::Place;
+use domain::rollout::learned::{DISTURBANCES, Learned, TooOften, Unmade};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
 
-use super::{DISTURBANCES, Rollout, until};
+use super::{Means, Rollout, whereabouts};
 use crate::clock;
 use crate::error::Error;
-use crate::execute::{Done, Template, execute};
+use crate::execute::{Template, execute};
 use crate::health;
 use crate::observe;
-use crate::store;
 use crate::wake::Wake;
-
-/// How often a start is tried before it counts as failed: a create that was cut off may still be going on inside
-/// Incus, and refuses a start for a moment.
-const STARTS: u32 = 3;
 
 /// So many workloads are asked for their health at a time.
 const QUESTIONS: usize = 8;
@@ -44,50 +40,45 @@ enum Performed {
     InPart,
 }
 
-/// What the passes so far have learned.
+/// What this rollout keeps from pass to pass.
 #[derive(Default)]
-struct Learned {
+struct Memory {
     /// Whether this rollout has recorded anything: until then, what it finds on record is another one's.
     recorded: bool,
-    /// Workloads that this rollout has started.
-    started: BTreeSet<String>,
-    /// Those of them that were seen stopped after that.
-    ended: BTreeSet<String>,
-    /// How many passes in a row were disturbed.
-    disturbed: u32,
-    /// Kept outputs, by instance name.
-    outputs: BTreeMap<String, String>,
-    /// Creates that failed, by instance name; whether an instance was left behind shows in the next list.
-    failed_creates: BTreeMap<String, (Place, incus::Error)>,
-    /// Machines on which nothing could be made: the others go on, and this is told in the end.
-    given_up: BTreeMap<Place, incus::Error>,
-    /// Starts that failed so far, by instance name, with the last error.
-    failed_starts: BTreeMap<String, (u32, String)>,
+    learned: Learned,
+    /// How often an executor of an older revision was faster with its record.
+    outrun: u32,
+    /// The errors of creates, by instance name, as Incus gave them.
+    create_errors: BTreeMap<String, incus::Error>,
 }
 
 /// Runs passes until the app is as declared.
 pub(super) async fn run(
     rollout: &mut Rollout<'_>,
-    needs_root_disk: bool,
+    means: &Means,
+    give_up_at: Instant,
 ) -> Result<Observation, Error> {
-    let give_up_at = until(rollout.limit);
     let mut wake = Wake::listen(rollout.cluster).await;
-    let mut learned = Learned::default();
+    let mut memory = Memory::default();
     loop {
         let now = clock::now();
-        let observation = observe(rollout, &mut learned, now).await?;
+        let observation = observe(rollout, &mut memory, now).await?;
         let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
+        let decision = decision.without(&means.around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
-        record(rollout, &decision, &mut learned.recorded).await?;
+        if !record(rollout, &decision, &mut memory).await? {
+            continue;
+        }
         let lanes = lanes(&decision.steps, &observation);
-        let next = match perform(rollout, needs_root_disk, lanes, &mut learned).await? {
+        let next = match perform(rollout, means, lanes, &mut memory).await? {
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
         match next {
             Next::Again => {}
             Next::Wait(time) => {
-                let time = time.min(give_up_at.since(now)).max(SHORTEST_WAIT);
+                let left = give_up_at.saturating_duration_since(Instant::now());
+                let time = time.min(left).max(SHORTEST_WAIT);
                 let ours = |name: &str| {
                     let named = |workload: &Workload| workload.name == name;
                     observation.workloads.iter().any(named)
@@ -101,7 +92,7 @@ pub(super) async fn run(
             Next::Failed(failure) => {
                 return Err(Error::RolloutFailed {
                     app: rollout.spec.name.clone(),
-                    failure: Box::new(failure),
+                    failure,
                 });
             }
             Next::Conflict(conflict) => {
@@ -110,32 +101,41 @@ pub(super) async fn run(
                     conflict,
                 });
             }
+            Next::OutOfReach(workloads) => {
+                return Err(Error::Irreplaceable {
+                    app: rollout.spec.name.clone(),
+                    workloads: workloads.iter().map(whereabouts).collect(),
+                });
+            }
             Next::NoMember(cause) => {
                 return Err(Error::NoMember {
                     app: rollout.spec.name.clone(),
                     cause,
                 });
             }
-            Next::GivenUp(place) => return Err(learned.refusal(rollout, &place)),
         }
     }
 }
 
 async fn observe(
     rollout: &Rollout<'_>,
-    learned: &mut Learned,
+    memory: &mut Memory,
     now: Moment,
 ) -> Result<Observation, Error> {
     let world = observe::world(rollout.cluster).await?;
     let mut observation = world.of_app(&rollout.spec.name, &rollout.work);
     observation.architecture.clone_from(&rollout.architecture);
-    learned.apply(&mut observation)?;
+    observation.volumes = observe::volumes(rollout.cluster, rollout.spec).await?;
+    let strategy = rollout.spec.r#type.strategy();
+    let applied = memory.learned.apply(&mut observation, strategy);
+    applied.map_err(|unmade| memory.unmade(unmade))?;
     let on_trial: Vec<String> = rollout::to_probe(rollout.spec, &observation, &rollout.work, now)
         .into_iter()
         .map(|workload| workload.name.clone())
         .collect();
     let ask = |name: String| async move {
-        let probe = health::probe(rollout.cluster, &name, &rollout.spec.health.check).await;
+        let check = &rollout.spec.health.check;
+        let probe = health::probe(rollout.cluster, &name, check, &rollout.secrets).await;
         Some((name, probe?))
     };
     let asked = stream::iter(on_trial.into_iter().map(ask)).buffer_unordered(QUESTIONS);
@@ -143,95 +143,24 @@ async fn observe(
     Ok(observation)
 }
 
-impl Learned {
-    /// Adds what Incus does not keep to an observation.
-    ///
-    /// # Errors
-    /// If a create failed and left nothing behind: then there is nothing to observe. A machine is given up for that.
-    fn apply(&mut self, observation: &mut Observation) -> Result<(), Error> {
-        observation.outputs.clone_from(&self.outputs);
-        let (ended, unfinished): (BTreeSet<_>, BTreeSet<_>) = observation
-            .stopped()
-            .cloned()
-            .partition(|name| self.started.contains(name));
-        self.ended.extend(ended);
-        observation.unfinished = unfinished;
-        observation.ended.clone_from(&self.ended);
-        while let Some((name, (place, error))) = self.failed_creates.pop_first() {
-            let mut workloads = observation.workloads.iter();
-            if workloads.all(|workload| workload.name != name) {
-                if place.machine().is_none() {
-                    return Err(error.into());
-                }
-                self.given_up.insert(place, error);
-                continue;
-            }
-            // It was made, and starting it failed once; the next passes try again, or see that it runs.
-            let starts = self.failed_starts.entry(name).or_default();
-            starts.0 += 1;
-            starts.1 = error.to_string();
-        }
-        observation.given_up = self.given_up.keys().cloned().collect();
-        observation.start_errors = self
-            .failed_starts
-            .iter()
-            .filter(|(_, (times, _))| *times >= STARTS)
-            .map(|(name, (_, error))| (name.clone(), error.clone()))
-            .collect();
-        Ok(())
-    }
-
-    fn done(&mut self, step: &Step, done: Done) {
-        match (step, done) {
-            (Step::Create { name, .. } | Step::Start { name, .. }, _) => {
-                self.started.insert(name.clone());
-            }
-            (Step::KeepOutput { name, .. }, Done::Output(output)) => {
-                self.outputs.insert(name.clone(), output);
-            }
-            (
-                Step::KeepOutput { .. }
-                | Step::StampHealthy { .. }
-                | Step::ClearHealthy { .. }
-                | Step::Delete { .. },
-                _,
-            ) => {}
-        }
-    }
-
+impl Memory {
     /// A step failed: the next pass observes what is there and tries again, unless that has gone on for too long.
     fn disturbed_by(&mut self, step: &Step, error: Error) -> Result<(), Error> {
-        match (error, step) {
-            (Error::Incus(error), Step::Create { name, place, .. }) => {
-                self.failed_creates
-                    .insert(name.clone(), (place.clone(), error));
-            }
-            (error, Step::Start { name, .. }) => self.failed_start(name, &error),
-            // A console cannot be read for a moment while its container goes down. One that never can be is no reason
-            // to hide that the workload failed, and none to claim that it printed nothing.
-            (error, Step::KeepOutput { name, .. }) if self.disturbed >= DISTURBANCES => {
-                let told = format!("(it cannot be read: {error})");
-                self.outputs.insert(name.clone(), told);
-            }
-            (error, _) if self.disturbed >= DISTURBANCES => return Err(error),
-            _ => {}
+        if let Err(TooOften) = self.learned.disturbed_by(step, &error.to_string()) {
+            return Err(error);
+        }
+        if let (Step::Create { name, .. }, Error::Incus(error)) = (step, error) {
+            self.create_errors.insert(name.clone(), error);
         }
         Ok(())
     }
 
-    /// Why nothing could be made on a machine.
-    fn refusal(&mut self, rollout: &Rollout<'_>, place: &Place) -> Error {
-        Error::OnMachine {
-            app: rollout.spec.name.clone(),
-            machine: place.key(),
-            cause: self.given_up.remove(place).map(Box::new),
+    /// What to tell of a create that left nothing behind.
+    fn unmade(&mut self, unmade: Unmade) -> Error {
+        match self.create_errors.remove(&unmade.name) {
+            Some(error) => error.into(),
+            None => Error::Unmade(unmade),
         }
-    }
-
-    fn failed_start(&mut self, name: &str, error: &Error) {
-        let failed = self.failed_starts.entry(name.to_owned()).or_default();
-        failed.0 += 1;
-        failed.1 = error.to_string();
     }
 }
 
@@ -240,7 +169,7 @@ fn check_for_end(
     rollout: &Rollout<'_>,
     observation: &Observation,
     now: Moment,
-    give_up_at: Moment,
+    give_up_at: Instant,
     decision: &Decision,
 ) -> Result<(), Error> {
     if decision.next == Next::Converged {
@@ -253,7 +182,7 @@ fn check_for_end(
             phase: rollout.phase(observation, now),
         });
     }
-    if now >= give_up_at {
+    if Instant::now() >= give_up_at {
         return Err(Error::TimedOut {
             app,
             phase: rollout.phase(observation, now),
@@ -263,39 +192,42 @@ fn check_for_end(
     Ok(())
 }
 
-/// Stores the record of a decision, if it has a new one.
+/// Stores the record of a decision, if it has a new one. False: what is on record has changed, so it is decided anew.
 ///
 /// The same decision of an executor before is none of ours: whoever acts must have won a record, or nothing would stop
 /// it when it is overtaken.
 async fn record(
     rollout: &mut Rollout<'_>,
     decision: &Decision,
-    recorded: &mut bool,
-) -> Result<(), Error> {
+    memory: &mut Memory,
+) -> Result<bool, Error> {
     let acts = decision.steps.iter().any(Step::is_act);
-    if decision.work == rollout.work && (*recorded || !acts) {
-        return Ok(());
+    if decision.work == rollout.work && (memory.recorded || !acts) {
+        return Ok(true);
     }
-    let revision = rollout.work_revision + 1;
-    store::record(
-        rollout.cluster,
-        &rollout.spec.name,
-        revision,
-        &decision.work,
-    )
-    .await?;
-    rollout.work = decision.work.clone();
-    rollout.work_revision = revision;
-    *recorded = true;
-    Ok(())
+    match rollout.record(decision.work.clone()).await {
+        Ok(()) => {
+            memory.recorded = true;
+            Ok(true)
+        }
+        Err(Error::RecordTaken { .. }) if memory.outrun < DISTURBANCES => {
+            memory.outrun += 1;
+            rollout.catch_up().await?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Steps that do not depend on those of the other lanes: of an app that runs on each machine those of one machine.
 fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
     let machine = |step: &Step| match step {
-        Step::Create { place, .. } | Step::Start { place, .. } | Step::Delete { place, .. } => {
-            place.machine().map(str::to_owned)
-        }
+        Step::Create { place, .. }
+        | Step::CreateVolume { place, .. }
+        | Step::ResizeVolume { place, .. }
+        | Step::Stop { place, .. }
+        | Step::Start { place, .. }
+        | Step::Delete { place, .. } => place.machine().map(str::to_owned),
         Step::StampHealthy { name, .. }
         | Step::ClearHealthy { name }
         | Step::KeepOutput { name, .. } => {
@@ -314,14 +246,15 @@ fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
 /// Takes the steps of each lane in turn. One that fails ends its lane, and no other.
 async fn perform(
     rollout: &Rollout<'_>,
-    needs_root_disk: bool,
+    means: &Means,
     lanes: Vec<Vec<Step>>,
-    learned: &mut Learned,
+    memory: &mut Memory,
 ) -> Result<Performed, Error> {
     let template = &Template {
         cluster: rollout.cluster,
         spec: rollout.spec,
-        needs_root_disk,
+        fingerprint: &means.fingerprint,
+        around: &means.around,
     };
     let take = |lane: Vec<Step>| async move {
         let mut taken = Vec::with_capacity(lane.len());
@@ -345,19 +278,40 @@ async fn perform(
     let mut performed = Performed::Wholly;
     for (step, done) in taken.into_iter().flatten() {
         match done {
-            Ok(done) => learned.done(&step, done),
+            Ok(output) => memory.learned.done(&step, output),
             Err(error) => {
-                learned.disturbed_by(&step, error)?;
+                memory.disturbed_by(&step, error)?;
                 performed = Performed::InPart;
             }
         }
     }
-    learned.disturbed = match performed {
-        Performed::Wholly => 0,
-        Performed::InPart => learned.disturbed + 1,
-    };
+    match performed {
+        Performed::Wholly => memory.learned.undisturbed(),
+        Performed::InPart => memory.learned.disturbed(),
+    }
     Ok(performed)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// HO-APP-25, HO-APP-30: the steps of one machine stay in order, and wait for no other machine's; those of replicas all
+    /// stay in order.
+    #[test]
+    fn machines_have_lanes_of_their_own() {
+        let create = |place: &str| Step::Create {
+            place: place.parse().expect("a place"),
+            generation: 1,
+            name: format!("web-{place}-g1"),
+            member: None,
+            volumes: Vec::new(),
+        };
+        let counts = |steps: &[Step]| {
+            let lanes = lanes(steps, &Observation::default());
+            lanes.iter().map(Vec::len).collect::<Vec<usize>>()
+        };
+        assert_eq!(counts(&[create("0"), create("1")]), [2]);
+        assert_eq!(counts(&[create("@a"), create("@b"), create("@a")]), [2, 1]);
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use domain::entry::{Applied, Document, Entry, Executor, Kind, RevisionName};
 use domain::membership::document::MemberEntry;
 use domain::moment::Moment;
+use domain::secret::Secrets;
 use domain::work::Work;
 use incus::profile::Profile;
 
@@ -21,6 +22,7 @@ const APPLIED: &str = "user.homelab-ops.applied";
 const EXECUTOR: &str = "user.homelab-ops.executor";
 const DELETED: &str = "user.homelab-ops.deleted";
 const WORK: &str = "user.homelab-ops.work";
+const SECRET: &str = "user.homelab-ops.secret";
 
 /// The keys of one profile.
 pub(super) type Keys = BTreeMap<String, String>;
@@ -34,6 +36,16 @@ pub struct AppRecord {
     pub work: Work,
     /// The number of the work record; 0 if there is none.
     pub work_revision: u64,
+    /// Its secrets that are stored, by number; `None` if they cannot be read.
+    pub secrets: BTreeMap<u64, Option<Secrets>>,
+}
+
+impl AppRecord {
+    /// The secrets that the highest revision refers to.
+    pub fn secrets(&self) -> Option<&Secrets> {
+        let revision = self.entry.as_ref()?.spec.as_ref()?.secrets_revision?;
+        self.secrets.get(&revision)?.as_ref()
+    }
 }
 
 /// What the fleet store holds, by name; only the highest revision of each kind counts.
@@ -69,6 +81,11 @@ pub(super) fn fleet(profiles: &[Profile]) -> Fleet {
                 // A record that cannot be read is as good as lost, and is rebuilt from the workloads.
                 record.work = read_work(keys).unwrap_or_default();
                 record.work_revision = name.revision;
+            }
+            Kind::Secret => {
+                let record = fleet.apps.entry(name.name).or_default();
+                let secrets = keys.get(SECRET).and_then(|text| Secrets::from_stored(text));
+                record.secrets.insert(name.revision, secrets);
             }
         }
     }
@@ -137,6 +154,11 @@ pub(super) fn marks(applied: Option<&Applied>, created: Option<Moment>) -> Resul
 
 fn read_work(keys: &Keys) -> Option<Work> {
     serde_json::from_str(keys.get(WORK)?).ok()
+}
+
+/// The keys of secrets.
+pub(super) fn write_secrets(secrets: &Secrets) -> Keys {
+    Keys::from([(SECRET.to_owned(), secrets.to_stored())])
 }
 
 /// The keys of a work record.

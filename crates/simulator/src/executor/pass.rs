@@ -3,10 +3,13 @@
 //! Before: `executor.rs` has the list of instances. After: `fleet.rs`, a request at a time. Every decision is judged
 //! when it is on record, and every step when it begins.
 
+use std::collections::BTreeSet;
+
 use domain::app::key;
 use domain::entry::Kind;
 use domain::moment::Moment;
 use domain::observation::{self, Member, MemberStatus, Observation, Probe};
+use domain::rollout::learned::TooOften;
 use domain::rollout::removal::{self, Removal};
 use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
@@ -32,13 +35,14 @@ impl Executor {
         look.silent
             .retain(|member| fleet.members.get(member) == Some(&Standing::Silent));
         let mut observation = self.observe(fleet, &look);
-        if let Err(error) = self.learned.apply(&mut observation) {
-            return Ok(Stage::Ended(End::Stopped(error)));
+        let strategy = self.spec.r#type.strategy();
+        if let Err(unmade) = self.learned.apply(&mut observation, strategy) {
+            return Ok(Stage::Ended(End::Stopped(unmade.to_string())));
         }
         let now = self.now(fleet);
         let answers = self.ask(fleet, &mut observation);
         let decision = if self.removes {
-            match removal::decide(&observation, &self.work) {
+            match removal::decide(&observation, &self.work, false) {
                 Removal::Delete { work, workloads } => Decision {
                     work,
                     steps: workloads.iter().map(removal::delete).collect(),
@@ -47,7 +51,7 @@ impl Executor {
                 Removal::Unreachable(_) => {
                     return Ok(Stage::Ended(End::Stopped("out of reach".to_owned())));
                 }
-                Removal::Done => {
+                Removal::Done | Removal::DeleteVolumes(_) => {
                     // What a newer revision has made or recorded is not ours to delete.
                     if fleet.store.highest(Kind::App) == self.revision {
                         invariants::nothing_is_given_up_on_a_partial_read(&look, &self.work)?;
@@ -67,6 +71,7 @@ impl Executor {
             steps: decision.steps,
             next: decision.next,
             work: decision.work,
+            doomed: self.doomed(),
             answers,
             asked_at: fleet.now,
             done: 0,
@@ -77,6 +82,12 @@ impl Executor {
             return Ok(Stage::Perform(pass));
         }
         Ok(Stage::Record(pass))
+    }
+
+    fn doomed(&self) -> BTreeSet<String> {
+        let made = self.work.slots.values().flat_map(|slot| &slot.workloads);
+        let doomed = made.filter(|made| made.doomed);
+        doomed.map(|made| made.name.clone()).collect()
     }
 
     fn observe(&self, fleet: &Fleet, look: &Look) -> Observation {
@@ -147,7 +158,7 @@ impl Executor {
         }
         if !self.removes {
             let now = self.now(fleet);
-            invariants::of_decision(&self.spec, pass, ledger, now, &self.learned.ended)?;
+            invariants::of_decision(&self.spec, pass, ledger, now, self.learned.ended())?;
         }
         ledger.made(&pass.steps);
         Ok(())
@@ -194,6 +205,7 @@ impl Executor {
                     generation,
                     name,
                     member,
+                    ..
                 },
                 _,
             ) => {
@@ -208,15 +220,24 @@ impl Executor {
                 fleet.create(&name, &member, keys, luck).map(Some)
             }
             (Step::Start { name, .. }, _) => fleet.ask(name, What::Start, luck).map(Some),
-            (Step::StampHealthy { name, since }, _) => {
-                let stamp = Some(since.0.to_string());
-                fleet
-                    .patch(name, key::HEALTHY_SINCE, stamp, luck)
-                    .map(|()| None)
+            (Step::Stop { name, .. }, _) => match fleet.ask(name, What::Stop, luck) {
+                Err("The instance is already stopped") => Ok(None),
+                other => other.map(Some),
+            },
+            (Step::CreateVolume { .. } | Step::ResizeVolume { .. }, _) => {
+                Err("there are no volumes here")
             }
-            (Step::ClearHealthy { name }, _) => fleet
-                .patch(name, key::HEALTHY_SINCE, None, luck)
-                .map(|()| None),
+            (Step::StampHealthy { name, since, start }, _) => {
+                let stamp = [
+                    (key::HEALTHY_SINCE, Some(since.0.to_string())),
+                    (key::HEALTHY_START, Some(start.clone())),
+                ];
+                fleet.patch(name, &stamp, luck).map(|()| None)
+            }
+            (Step::ClearHealthy { name }, _) => {
+                let stamp = [(key::HEALTHY_SINCE, None)];
+                fleet.patch(name, &stamp, luck).map(|()| None)
+            }
             (Step::KeepOutput { .. }, _) => {
                 fleet.request(luck);
                 Ok(None)
@@ -259,15 +280,28 @@ impl Executor {
             }
             (Ok(None), _) => {
                 ledger.did(step, pass.asked_at);
-                self.learned.done(step);
+                self.learn(step);
                 (pass.done, pass.part) = (pass.done + 1, Part::Begin);
                 Stage::Perform(pass)
             }
-            (Err(error), _) => match self.learned.disturbed_by(step, error) {
-                Ok(()) => Stage::Sleep(fleet.now.plus(PROBE_INTERVAL)),
-                Err(error) => Stage::Ended(End::Stopped(error)),
-            },
+            (Err(error), _) => self.disturbed(fleet, step, error),
         }
+    }
+
+    fn disturbed(&mut self, fleet: &Fleet, step: &Step, error: &'static str) -> Stage {
+        match self.learned.disturbed_by(step, error) {
+            Ok(()) => {
+                self.learned.disturbed();
+                Stage::Sleep(fleet.now.plus(PROBE_INTERVAL))
+            }
+            Err(TooOften) => Stage::Ended(End::Stopped(format!("{step}: {error}"))),
+        }
+    }
+
+    fn learn(&mut self, step: &Step) {
+        let keeps = matches!(step, Step::KeepOutput { .. });
+        let output = keeps.then(|| "cannot open /etc/app.conf".to_owned());
+        self.learned.done(step, output);
     }
 
     /// Waits for an operation of Incus.
@@ -290,22 +324,17 @@ impl Executor {
                 Stage::Perform(pass)
             }
             (Part::Begin | Part::Deleting, Ok(())) => {
-                self.learned.done(&step);
+                self.learn(&step);
                 (pass.done, pass.part) = (pass.done + 1, Part::Begin);
                 Stage::Perform(pass)
             }
-            (Part::Begin | Part::Deleting, Err(error)) => {
-                match self.learned.disturbed_by(&step, error) {
-                    Ok(()) => Stage::Sleep(fleet.now.plus(PROBE_INTERVAL)),
-                    Err(error) => Stage::Ended(End::Stopped(error)),
-                }
-            }
+            (Part::Begin | Part::Deleting, Err(error)) => self.disturbed(fleet, &step, error),
         }
     }
 
     /// All steps are done.
     fn after(&mut self, fleet: &Fleet, pass: Box<Pass>) -> Stage {
-        self.learned.disturbed = 0;
+        self.learned.undisturbed();
         if self.fault == Some(Fault::RecordsAfterwards) && pass.work != self.work {
             self.work = pass.work;
         }
@@ -317,8 +346,8 @@ impl Executor {
             Next::Conflict(conflict) => {
                 Stage::Ended(End::Stopped(format!("{} is taken", conflict.name)))
             }
+            Next::OutOfReach(_) => Stage::Ended(End::Stopped("out of reach".to_owned())),
             Next::NoMember(_) => Stage::Ended(End::Stopped("no member".to_owned())),
-            Next::GivenUp(place) => Stage::Ended(End::Stopped(format!("no workload on {place}"))),
         }
     }
 
@@ -327,7 +356,11 @@ impl Executor {
         let image = self.spec.image.reference.written();
         match step {
             Step::Create { .. } => self.told.push(format!("{step} from {image}")),
-            Step::Start { .. } | Step::Delete { .. } => self.told.push(step.to_string()),
+            Step::CreateVolume { .. }
+            | Step::ResizeVolume { .. }
+            | Step::Stop { .. }
+            | Step::Start { .. }
+            | Step::Delete { .. } => self.told.push(step.to_string()),
             Step::StampHealthy { .. } | Step::ClearHealthy { .. } | Step::KeepOutput { .. } => {}
         }
     }

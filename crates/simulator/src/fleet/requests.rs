@@ -82,7 +82,8 @@ impl Fleet {
                 },
                 healthy_since: stamp.and_then(|at| at.parse().ok()).map(Moment),
                 config,
-                ever_started: instance.started,
+                started_at: instance.started_at(),
+                ever_started: instance.starts > 0,
             }
         };
         self.instances.iter().map(seen).collect()
@@ -114,7 +115,7 @@ impl Fleet {
             member: member.to_owned(),
             config,
             running: false,
-            started: false,
+            starts: 0,
         };
         self.instances.insert(name.to_owned(), instance);
         Ok(self.begin(name, What::Create, luck))
@@ -214,7 +215,7 @@ impl Fleet {
             match instance.config.get(key::IMAGE).map(String::as_str) {
                 Some("unstartable") => outcome = Err("forkstart: exit status 1"),
                 image => {
-                    instance.started = true;
+                    instance.starts += 1;
                     instance.running = image != Some("crash");
                     instance.config.remove(EVACUATED);
                 }
@@ -223,15 +224,14 @@ impl Fleet {
         outcome
     }
 
-    /// Sets a key of an instance, or takes it away.
+    /// Sets keys of an instance, or takes them away.
     ///
     /// # Errors
     /// If it is not there, or its member does not answer.
     pub fn patch(
         &mut self,
         name: &str,
-        key: &str,
-        value: Option<String>,
+        keys: &[(&str, Option<String>)],
         luck: Luck,
     ) -> Result<(), &'static str> {
         self.request(luck);
@@ -239,10 +239,12 @@ impl Fleet {
             return Err("The member does not answer");
         }
         self.change(name, |instance| {
-            match value {
-                Some(value) => instance.config.insert(key.to_owned(), value),
-                None => instance.config.remove(key),
-            };
+            for (key, value) in keys {
+                match value {
+                    Some(value) => instance.config.insert((*key).to_owned(), value.clone()),
+                    None => instance.config.remove(*key),
+                };
+            }
         });
         Ok(())
     }

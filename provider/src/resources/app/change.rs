@@ -6,22 +6,24 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use domain::app::AppSpec;
 use domain::app::declared::NotASpec;
+use domain::app::{AppSpec, AppType};
 use domain::entry::{self, Applied as Marks, Entry, Executor, Kind, RevisionName};
 use domain::observation::Observation;
 use domain::rollout::phase::{self, Phase};
+use domain::secret::{self, Before, Secrets, Settled};
 use reconcile::cluster::Cluster;
 use reconcile::error::Error;
-use reconcile::rollout::{self, Converged, Rollout};
+use reconcile::rollout::{self, Converged, Destroy, Rollout};
 use reconcile::store::{self, AppRecord, Fleet};
-use reconcile::{clock, observe};
+use reconcile::{clock, observe, preflight};
 use tfplugin::{
-    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Timeouts, UpdateRequest,
-    Value,
+    Applied, Call, CreateRequest, DeleteRequest, Diagnostic, Diagnostics, Path, Timeouts,
+    UpdateRequest, Value,
 };
 
-use super::model::declared;
+use super::import;
+use super::model::{declared, secrets};
 use super::private::Private;
 use super::state;
 use crate::{diagnose, owner};
@@ -124,6 +126,7 @@ impl From<Error> for Wrong {
 struct Published {
     entry: Entry,
     spec: AppSpec,
+    secrets: Secrets,
     architecture: Option<String>,
     before: AppRecord,
 }
@@ -155,24 +158,32 @@ async fn publish_new(
         executor: Executor::Provider,
         deleted: None,
     };
-    publish(cluster, fleet, &spec, None, new).await
+    let given = secrets(&request.config);
+    // What a create that was cut off has stored may be another's.
+    let settled = secret::settle(&spec, &given, None);
+    publish(cluster, fleet, (&spec, settled), None, new).await
 }
 
 async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Published, Wrong> {
-    let spec = spec_of(&request.config)?;
+    let mut spec = spec_of(&request.config)?;
     let owner = request.prior.attr("owner").as_str().unwrap_or_default();
     let fleet = store::snapshot(cluster).await?;
     let highest = fleet
         .apps
         .get(&spec.name)
         .and_then(|record| record.entry.as_ref());
-    let admitted = entry::admit_change(highest, owner);
+    let own = highest.filter(|entry| entry.owner == owner);
+    spec.adopts = import::pending(&request.prior, highest);
+    let admitted = match spec.adopts.is_empty() {
+        true => entry::admit_change(highest, owner),
+        false => entry::admit_adoption(highest, owner),
+    };
     let next = Entry {
         revision: admitted.map_err(|refusal| refused(&spec, refusal))?,
         spec: None,
         owner: owner.to_owned(),
-        created: highest.and_then(|entry| entry.created),
-        applied: highest.and_then(|entry| entry.applied.clone()),
+        created: own.and_then(|entry| entry.created),
+        applied: own.and_then(|entry| entry.applied.clone()),
         executor: Executor::Provider,
         deleted: None,
     };
@@ -186,33 +197,82 @@ async fn publish_change(cluster: &Cluster, request: &UpdateRequest) -> Result<Pu
         let record = fleet.apps.get(&spec.name)?;
         entry::looked_up(highest?.spec.as_ref(), &record.work, &spec)
     });
-    publish(cluster, fleet, &spec, known, next).await
+    let given = secrets(&request.config);
+    let before = fleet.apps.get(&spec.name).and_then(before);
+    let settled = secret::settle(&spec, &given, before);
+    publish(cluster, fleet, (&spec, settled), known, next).await
 }
 
-/// Publishes `entry` with the declaration, its image pinned.
+/// What the highest revision declares, and what is stored for it.
+fn before(record: &AppRecord) -> Option<Before<'_>> {
+    Some(Before {
+        spec: record.entry.as_ref()?.spec.as_ref()?,
+        secrets: record.secrets(),
+    })
+}
+
+/// Publishes `entry` with the declaration, its image pinned and its secrets stored.
 async fn publish(
     cluster: &Cluster,
     mut fleet: Fleet,
-    spec: &AppSpec,
+    (spec, settled): (&AppSpec, Settled),
     known: Option<String>,
     entry: Entry,
 ) -> Result<Published, Wrong> {
     cluster.server().await?;
     let before = fleet.apps.remove(&spec.name).unwrap_or_default();
-    let (spec, architecture) = rollout::pin(cluster, spec, known).await?;
+    let (mut spec, architecture) = rollout::pin(cluster, spec, known).await?;
+    let issues = preflight::check(cluster, &spec, &before.work).await?;
+    if !issues.is_empty() {
+        return Err(Wrong::Declaration(diagnose::issues(&issues)));
+    }
+    let (number, secrets) = store_secrets(cluster, &before, entry.revision, settled, &spec).await?;
+    spec.secrets_revision = number;
     let entry = Entry {
         spec: Some(spec.clone()),
         ..entry
     };
     store::publish(cluster, &spec.name, &entry).await?;
-    // Tombstones of others are swept in passing; whoever writes next tries again.
+    // Tombstones of others, and secrets of nobody, are swept in passing; whoever writes next tries again.
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
+    let numbers = before.secrets.keys().copied();
+    let referred = [
+        number,
+        self::before(&before).and_then(|one| one.spec.secrets_revision),
+    ];
+    let old = secret::to_prune(numbers, entry.revision, referred);
+    let _ = store::delete_secrets(cluster, &spec.name, &old).await;
     Ok(Published {
         entry,
         spec,
+        secrets,
         architecture,
         before,
     })
+}
+
+/// Stores what is new, before anything refers to it, and tells under which number everything is.
+async fn store_secrets(
+    cluster: &Cluster,
+    before: &AppRecord,
+    revision: u64,
+    settled: Settled,
+    spec: &AppSpec,
+) -> Result<(Option<u64>, Secrets), Error> {
+    match settled {
+        Settled::None => Ok((None, Secrets::default())),
+        Settled::Stored(number, secrets) => Ok((Some(number), secrets)),
+        Settled::Anew(secrets) => {
+            // An apply that was cut off may have stored some under this revision already.
+            let taken = before
+                .secrets
+                .last_key_value()
+                .map_or(0, |(number, _)| *number);
+            let number = revision.max(taken + 1);
+            store::store_secrets(cluster, &spec.name, number, &secrets).await?;
+            Ok((Some(number), secrets))
+        }
+    }
 }
 
 impl Published {
@@ -229,6 +289,7 @@ impl Published {
             spec: &self.spec,
             architecture: self.architecture.clone(),
             revision: self.entry.revision,
+            secrets: self.secrets.clone(),
             work: self.before.work.clone(),
             work_revision: self.before.work_revision,
             limit: limit.unwrap_or(DEFAULT_TIMEOUT),
@@ -264,7 +325,7 @@ impl Published {
                 ..self.entry.clone()
             }),
             work: converged.work.clone(),
-            work_revision: 0,
+            ..AppRecord::default()
         };
         let now = clock::now();
         let (seen, cluster) = (&converged.observation, cluster.client.cluster());
@@ -283,7 +344,7 @@ impl Published {
         let mut record = AppRecord {
             entry: Some(self.entry.clone()),
             work: self.before.work.clone(),
-            work_revision: 0,
+            ..AppRecord::default()
         };
         let mut observation = Observation::default();
         if let Ok(world) = observe::world(cluster).await {
@@ -347,11 +408,21 @@ async fn remove(
         .unwrap_or(DEFAULT_TIMEOUT);
     // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
     let tombstone = bury(cluster, name, entry).await?;
+    let spec = entry.spec.clone();
     // What was recorded in between tells of workloads, too.
     let record = store::snapshot(cluster).await?.apps.remove(name);
     let record = record.unwrap_or_default();
-    let work = (record.work_revision, record.work);
-    rollout::remove(cluster, name, tombstone, work, limit, &call.stop_token()).await?;
+    // What was never applied does not count, so the state says whether the data goes, too.
+    let on_destroy = prior.attr("on_destroy").attr("delete_volumes");
+    let delete_volumes = on_destroy.as_bool().unwrap_or_default();
+    let destroy = Destroy {
+        app: name,
+        tombstone,
+        work: (record.work_revision, record.work),
+        volumes_of: spec.as_ref().filter(|_| delete_volumes),
+        limit,
+    };
+    rollout::remove(cluster, destroy, &call.stop_token()).await?;
     let _ = store::sweep(cluster, &fleet, clock::now()).await;
     Ok(Diagnostics::new())
 }
@@ -371,9 +442,15 @@ fn forgotten(name: &str) -> Diagnostic {
         .detail("It was made again or taken over since this state was written. It is forgotten here and left alone there.")
 }
 
-/// Everything is known in an apply, and was checked before; it is checked again rather than believed.
+/// What can be applied. Everything is known in an apply, and was checked before; it is checked again rather than believed.
 fn spec_of(config: &Value) -> Result<AppSpec, Wrong> {
-    declared(config).spec().map_err(|error| {
+    let spec = declared(config).spec();
+    if let Ok(spec) = &spec
+        && spec.r#type == AppType::Agent
+    {
+        return Err(Wrong::Declaration(not_yet(&spec.name).into()));
+    }
+    spec.map_err(|error| {
         Wrong::Declaration(match error {
             NotASpec::Refused(issues) => diagnose::issues(&issues),
             NotASpec::Unknown => Diagnostic::error(
@@ -385,6 +462,15 @@ fn spec_of(config: &Value) -> Result<AppSpec, Wrong> {
             .into(),
         })
     })
+}
+
+fn not_yet(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("App {name} is an agent, and this version runs none"))
+        .detail(
+            "Apps of type \"agent\" are checked and planned, and not run yet. Nothing was changed. Leave the app out: while \
+             the fleet has no agent, the provider itself does in each apply what an agent would do in between.",
+        )
+        .at(Path::root().attr("type"))
 }
 
 fn refused(spec: &AppSpec, refusal: entry::Refusal) -> Error {

@@ -11,6 +11,7 @@ use domain::app::declared::{
     DeclaredVolume, DeclaredWorkload,
 };
 use domain::given::Given;
+use domain::secret::{Named, Secret, Secrets};
 use tfplugin::Value;
 
 use crate::given::{flag, given, list, text, texts, whole};
@@ -67,6 +68,7 @@ pub(super) fn declared(object: &Value) -> Declared {
             each(machines, names)
         }),
         node_secrets_version: whole(object.attr("node_secrets_wo_version")),
+        of_many_lines: of_many_lines(object),
         params: given(object.attr("params"), texts),
         alloy: given(object.attr("alloy"), |alloy| DeclaredAlloy {
             destinations: given(alloy.attr("destinations"), |destinations| {
@@ -90,6 +92,44 @@ fn each<T>(map: &Value, read: fn(&Value) -> T) -> BTreeMap<String, Given<T>> {
 fn names(map: &Value) -> BTreeSet<String> {
     let keys = map.as_map().into_iter().flatten();
     keys.map(|(key, _)| key.clone()).collect()
+}
+
+/// The secrets of a configuration, with their values: for the apply alone, and never to be kept.
+pub(super) fn secrets(config: &Value) -> Secrets {
+    let machines = config.attr("node_secrets_wo").as_map();
+    let of_machine = |(machine, map): (&String, &Value)| (machine.clone(), named(map));
+    Secrets {
+        shared: named(config.attr("secrets_wo")),
+        machines: machines.into_iter().flatten().map(of_machine).collect(),
+    }
+}
+
+fn named(map: &Value) -> Named {
+    let secret = |(name, value): (&String, &Value)| {
+        let value = value.as_str()?;
+        Some((name.clone(), Secret::new(value)))
+    };
+    map.as_map()
+        .into_iter()
+        .flatten()
+        .filter_map(secret)
+        .collect()
+}
+
+/// Which secrets, by machine and name, no variable of an environment can hold: of values nothing else is looked at.
+fn of_many_lines(config: &Value) -> BTreeSet<(Option<String>, String)> {
+    let Secrets { shared, machines } = secrets(config);
+    let of_machines = machines
+        .into_iter()
+        .map(|(machine, named)| (Some(machine), named));
+    let all = core::iter::once((None, shared)).chain(of_machines);
+    let has_many = |secret: &Secret| secret.expose().contains(['\n', '\r', '\0']);
+    all.flat_map(|(machine, named)| {
+        let long = named.into_iter().filter(|(_, secret)| has_many(secret));
+        let long: Vec<_> = long.map(|(name, _)| (machine.clone(), name)).collect();
+        long
+    })
+    .collect()
 }
 
 fn volume(volume: &Value) -> DeclaredVolume {

@@ -4,8 +4,9 @@
 //! OpenTofu shows `rollout_steps`. It is called twice, in plan and in apply, and both answers must agree: time is the
 //! moment of the last Read.
 
+use domain::adoption::{self, Refusal};
 use domain::app::declared::NotASpec;
-use domain::app::{AppSpec, Replicas};
+use domain::app::{AppSpec, Replicas, Track};
 use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -14,6 +15,7 @@ use domain::rollout::phase::{self, Phase};
 use domain::work::Work;
 use tfplugin::{Plan, Value};
 
+use super::import;
 use super::model::declared;
 use super::private::Private;
 use super::schema::no_steps;
@@ -77,15 +79,18 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
     }
     let prior = declared(plan.prior).spec().ok();
     let private = Private::read(&plan.private);
+    complete(plan, spec.as_ref());
     let Some(spec) = spec else {
         change(plan, Value::Unknown);
         plan.set_unknown("image_digest");
         return;
     };
-    let new_image =
-        prior.as_ref().map(|prior| &prior.image.reference) != Some(&spec.image.reference);
+    let new_image = !prior
+        .as_ref()
+        .is_some_and(|prior| prior.names_same_image(&spec));
     let same = prior.is_some_and(|prior| prior.declares_same(&spec));
     let spec = pinned(spec, plan.prior, new_image, private.as_ref());
+    let digest = spec.image.digest.clone();
     if same
         && private
             .as_ref()
@@ -94,26 +99,52 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         return;
     }
     let steps = match private {
-        Some(seen) => texts(forecast::steps(
-            &spec,
-            &seen.observation,
-            &seen.work,
-            seen.at,
-        )),
+        Some(seen) => match steps(&spec, &seen) {
+            Ok(steps) => texts(steps),
+            Err(refused) => {
+                let refused = import::spoilt(&spec.name, &refused);
+                return plan.diagnostics.push(refused);
+            }
+        },
         // The cache was lost and no Read has filled it since (`-refresh=false`): the steps cannot be told.
         None => Value::Unknown,
     };
     change(plan, steps);
     if new_image {
         plan.set_unknown("image_digest");
+    } else if digest.is_some() {
+        plan.set("image_digest", digest);
     }
 }
 
-/// The declaration with the digest that it already stands for: in the state, or, for another image, in the last
+/// What an import of instances made by hand could not tell, because it knew no declaration.
+fn complete(plan: &mut Plan<'_>, spec: Option<&AppSpec>) {
+    if plan.prior.attr("executor").is_null() {
+        plan.set("executor", "provider");
+    }
+    if plan.prior.attr("update_strategy").is_null() {
+        let strategy = spec.map(|spec| Value::from(spec.r#type.update_strategy()));
+        plan.set("update_strategy", strategy.unwrap_or(Value::Unknown));
+    }
+}
+
+/// What an apply does to what was seen; what is taken over comes first.
+fn steps(spec: &AppSpec, seen: &Private) -> Result<Vec<String>, Vec<Refusal>> {
+    let (mut steps, after) = adoption::foresee(spec, &seen.adopts, &seen.observation, seen.at)?;
+    steps.extend(forecast::steps(spec, &after, &seen.work, seen.at));
+    Ok(steps)
+}
+
+/// The declaration with the digest that it already stands for: in the state, unless its name is followed and has moved
+/// (the apply then rolls out what this plan has shown); or, for another image, in the last
 /// revision, whose apply may have been cut off; if that one failed, what it stood for at the last Read.
 fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Private>) -> AppSpec {
     spec.image.digest = match new_image {
-        false => prior.attr("image_digest").as_str().map(str::to_owned),
+        false => {
+            let followed = seen.and_then(|seen| seen.followed.clone());
+            let followed = followed.filter(|_| spec.image.track == Track::Follow);
+            followed.or_else(|| prior.attr("image_digest").as_str().map(str::to_owned))
+        }
         true => seen.and_then(|seen| {
             let published = seen.spec.as_ref();
             entry::looked_up(published, &seen.work, &spec).or_else(|| seen.failed_digest(&spec))
@@ -122,13 +153,13 @@ fn pinned(mut spec: AppSpec, prior: &Value, new_image: bool, seen: Option<&Priva
     spec
 }
 
-/// The fleet holds what is declared, it has converged, and the workloads are as they should be.
+/// The fleet holds what is declared, it has converged, nothing is to be taken over, and the workloads are as they should be.
 fn nothing_to_do(spec: &AppSpec, seen: &Private) -> bool {
     let published = seen
         .spec
         .as_ref()
         .is_some_and(|published| published.declares_same(spec));
-    let converged = seen.applied_revision == seen.revision;
+    let converged = seen.applied_revision == seen.revision && seen.adopts.is_empty();
     let as_declared = match phase::of(spec, &seen.observation, &seen.work, seen.at) {
         Phase::Serving => true,
         // Only members that do not answer could tell; a dead member is a warning, not a change.

@@ -3,6 +3,7 @@
 //! Before: a Read, or the end of an apply. After: `app/plan.rs`. It is a cache that OpenTofu sometimes loses: every
 //! reader copes with an empty one.
 
+use domain::adoption::Found;
 use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -30,6 +31,12 @@ pub(super) struct Private {
     /// (docs/decisions/0007), and its plan must know the workloads that have it already.
     #[serde(default)]
     pub(super) failed_image: Option<String>,
+    /// What the declared image stood for then, if its name is followed and was answered for.
+    #[serde(default)]
+    pub(super) followed: Option<String>,
+    /// The instances that the next apply takes over.
+    #[serde(default)]
+    pub(super) adopts: Vec<Found>,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -66,13 +73,15 @@ impl Private {
             work: record.work.clone(),
             at,
             failed_image: None,
+            followed: None,
+            adopts: Vec::new(),
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }
 
     /// What the image of `declared` stands for, if it is the one that failed last.
     pub(super) fn failed_digest(&self, declared: &AppSpec) -> Option<String> {
-        let same = self.spec.as_ref()?.image.reference == declared.image.reference;
+        let same = self.spec.as_ref()?.names_same_image(declared);
         self.failed_image.clone().filter(|_| same)
     }
 

@@ -4,6 +4,7 @@
 
 mod beside;
 
+use domain::app::{ImageServer, Protocol};
 use tfplugin::{Attribute, Schema, Type, Value, same_duration, timeouts_attribute};
 
 /// The schema.
@@ -60,25 +61,49 @@ fn inputs() -> Vec<Attribute> {
 fn image() -> Attribute {
     Attribute::single("image", [
         Attribute::string("alias").optional().describe(
-            "The image by a name in the cluster's own images. It is looked up when it is declared; an alias that moves \
-             later changes nothing until another image is declared.",
+            "The image by name: an alias, or of an OCI image its repository with a tag or a digest, such as `org/web:1.2` or \
+             `org/web@sha256:…`. What it stands for is looked up when it is declared, and kept in `image_digest`.",
         ),
         Attribute::string("fingerprint").optional().describe(
-            "The image by content: the fingerprint, or its first 12 digits or more.",
+            "The image by content: the fingerprint, or its first 12 digits or more. OCI images have none.",
         ),
-        Attribute::string("server").optional().describe("Not supported yet; leave it out."),
-        Attribute::string("protocol").optional().describe("Not supported yet; leave it out."),
-        Attribute::string("track").optional().describe("`pinned`, which is also the default."),
+        Attribute::string("server").optional().same_meaning(same_server).describe(
+            "Where the image is: an address such as `https://images.linuxcontainers.org`, without user or password. Names are \
+             looked up from where the provider runs, and a member of the cluster pulls the image. Unset, it is one of the \
+             cluster's own images. Images that were pulled for apps are deleted with the last of these.",
+        ),
+        Attribute::string("protocol").optional().describe(
+            "How the server is spoken to: `incus` (a public Incus server), `simplestreams` (such as \
+             https://images.linuxcontainers.org) or `oci` (a registry of OCI images, such as https://ghcr.io; needs Incus 6.3 \
+             or newer). Required with `server`.",
+        ),
+        Attribute::string("track").optional().describe(
+            "What happens when `alias` comes to stand for another image. `pinned` (the default): nothing, until another image \
+             is declared. `follow`: every plan looks, shows it as a change of `image_digest`, and the apply rolls out exactly \
+             that image.",
+        ),
     ])
     .required()
-    .describe("What the workloads start from: exactly one of `alias` and `fingerprint`.")
+    .describe(
+        "What the workloads start from: exactly one of `alias` and `fingerprint`, among the cluster's own images or on a \
+         `server`.",
+    )
+}
+
+/// Whether two texts are the same address of a server of images.
+fn same_server(left: &Value, right: &Value) -> bool {
+    // How it is spoken to is another attribute.
+    let parse = |value: &Value| ImageServer::parse(Protocol::Incus, value.as_str()?).ok();
+    parse(left).is_some() && parse(left) == parse(right)
 }
 
 fn workload() -> Attribute {
     Attribute::single("workload", [
         Attribute::string("kind").optional().describe("`container` (the default) or `vm`."),
         Attribute::map("config", Type::String).optional().describe(
-            "Incus configuration keys, such as `limits.memory`.",
+            "Incus configuration keys, such as `limits.memory`. Reserved are `user.homelab-ops.…`, `environment.…`, `volatile.…` \
+             and `image.…`, for a `per-node` app `cluster.evacuate`, which is `stop`, and with `live_migration` \
+             `migration.stateful`.",
         ),
         Attribute::map("devices", Type::map(Type::String)).optional().describe(
             "Incus devices by name. A root disk on the provider's `storage_pool` is added if neither this nor a profile \
@@ -176,7 +201,8 @@ fn outputs() -> Vec<Attribute> {
             "Why the last rollout failed, with the last output of the candidate; null after a success.",
         ),
         computed(Attribute::string("image_digest")).describe(
-            "The full fingerprint that `image` stood for when it was declared.",
+            "What `image` stood for when it was declared, or last followed: the full fingerprint, or of an OCI image the \
+             digest of its manifest, `sha256:…`.",
         ),
         computed(Attribute::list("rollout_steps", Type::String)).describe(
             "The steps of the last change, as its plan showed them.",

@@ -35,6 +35,20 @@ pub(super) fn read_params(
     Some(BTreeMap::new())
 }
 
+/// A collector gets its files before it starts, and a virtual machine takes none then.
+pub(super) fn check_kind(declared: &Declared, r#type: Option<AppType>, issues: &mut Vec<Issue>) {
+    let workload = declared.workload.known();
+    let kind = workload.and_then(|workload| workload.kind.known());
+    if r#type == Some(AppType::Alloy) && kind.is_some_and(|kind| kind == "vm") {
+        issues.push(Issue::new(
+            vec![Step::Attribute("workload"), Step::Attribute("kind")],
+            "A collector is a container",
+            "The kind is \"vm\", and the type \"alloy\". Its configuration is put into it before it starts, which Incus does with \
+             containers only. Remove `kind`.",
+        ));
+    }
+}
+
 /// Where a collector sends what it collects.
 pub(super) fn read_destinations(
     declared: &Declared,

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::Declared;
-use crate::app::PER_NODE;
+use crate::app::render::METRICS_FILES;
+use crate::app::{AppType, PER_NODE};
 use crate::given::Given;
 use crate::issue::{Issue, Step, attribute};
 
@@ -90,6 +91,53 @@ pub(super) fn version(
             None
         }
         Given::Absent => Some(None),
+    }
+}
+
+/// HO-OBS-04: a certificate is of no use without its key.
+pub(super) fn check_metrics(declared: &Declared, r#type: Option<AppType>, issues: &mut Vec<Issue>) {
+    if r#type != Some(AppType::Alloy) {
+        return;
+    }
+    for (machine, names) in declared.node_secrets.known().into_iter().flatten() {
+        let Given::Known(names) = names else { continue };
+        let [has_certificate, has_key] = METRICS_FILES.map(|name| names.contains(name));
+        if has_certificate != has_key {
+            issues.push(Issue::new(
+                vec![
+                    Step::Attribute("node_secrets_wo"),
+                    Step::Key(machine.clone()),
+                ],
+                "A machine has half of what reads its metrics",
+                "Only one of `metrics_crt` and `metrics_key` is set. Expected both, as `homelab_seed` makes them, or neither.",
+            ));
+        }
+    }
+}
+
+/// Incus takes no variable of more than one line. What a collector gets as files may have them.
+pub(super) fn check_lines(declared: &Declared, r#type: Option<AppType>, issues: &mut Vec<Issue>) {
+    for (machine, name) in &declared.of_many_lines {
+        let is_file = METRICS_FILES.contains(&name.as_str());
+        if r#type.is_none() || (r#type == Some(AppType::Alloy) && is_file) {
+            continue;
+        }
+        let mut path = match machine {
+            None => vec![Step::Attribute("secrets_wo")],
+            Some(machine) => vec![
+                Step::Attribute("node_secrets_wo"),
+                Step::Key(machine.clone()),
+            ],
+        };
+        path.push(Step::Key(name.clone()));
+        issues.push(Issue::new(
+            path,
+            "A secret has more than one line",
+            format!(
+                "The value of {name:?} has a line break or a NUL in it, and no environment variable can. Expected one line: \
+                 encode the value, for instance with `base64encode`."
+            ),
+        ));
     }
 }
 

@@ -33,6 +33,36 @@ fn image(change: impl FnOnce(&mut DeclaredImage)) -> Declared {
     }
 }
 
+fn remote(protocol: &str, server: &str, alias: &str) -> Declared {
+    image(|image| {
+        image.server = known(server);
+        image.protocol = known(protocol);
+        image.alias = known(alias);
+    })
+}
+
+fn oci_by_digest(track: &str) -> Declared {
+    let mut declared = remote(
+        "oci",
+        "https://h",
+        &format!("web@sha256:{}", "ab".repeat(32)),
+    );
+    if let Given::Known(image) = &mut declared.image {
+        image.track = known(track);
+    }
+    declared
+}
+
+fn oci_as(kind: &str) -> Declared {
+    Declared {
+        workload: Given::Known(DeclaredWorkload {
+            kind: known(kind),
+            ..DeclaredWorkload::default()
+        }),
+        ..remote("oci", "https://h", "web:1")
+    }
+}
+
 fn health(change: impl FnOnce(&mut DeclaredHealth)) -> Declared {
     let mut health = DeclaredHealth::default();
     change(&mut health);
@@ -146,6 +176,40 @@ fn bad_declarations_are_refused_at_their_attribute() {
             image(|image| image.fingerprint = known("0123")),
             ".image.fingerprint",
         ),
+        (remote("gopher", "https://h", "a"), ".image.protocol"),
+        (remote("oci", "https://me:pass@h", "a"), ".image.server"),
+        (remote("oci", "https://h", "Web:1"), ".image.alias"),
+        (
+            image(|image| {
+                image.protocol = known("oci");
+                image.alias = known("web");
+            }),
+            ".image.server",
+        ),
+        (
+            image(|image| {
+                image.server = known("https://h");
+                image.alias = known("web");
+            }),
+            ".image.protocol",
+        ),
+        (
+            image(|image| {
+                image.server = known("https://h");
+                image.protocol = known("oci");
+                image.fingerprint = known("0123456789ab");
+            }),
+            ".image.fingerprint",
+        ),
+        (
+            image(|image| {
+                image.fingerprint = known("0123456789ab");
+                image.track = known("follow");
+            }),
+            ".image.track",
+        ),
+        (oci_by_digest("follow"), ".image.track"),
+        (oci_as("vm"), ".workload.kind"),
         (
             health(|health| health.min_healthy_time = known("soon")),
             ".health.min_healthy_time",
@@ -199,8 +263,8 @@ fn bad_declarations_are_refused_at_their_attribute() {
 #[test]
 fn every_issue_is_told_at_once() {
     let mut declared = image(|image| {
-        image.server = known("https://images.example.net");
-        image.track = known("follow");
+        image.server = known("images.example.net");
+        image.track = known("latest");
     });
     declared.name = known("Web");
     declared.replicas = known("0");
@@ -208,6 +272,7 @@ fn every_issue_is_told_at_once() {
         ".name",
         ".replicas",
         ".image.server",
+        ".image.protocol",
         ".image.track",
         ".image",
     ];
@@ -229,6 +294,7 @@ fn what_is_not_known_yet_is_left_alone() {
         secrets: Given::Unknown,
         secrets_version: Given::Unknown,
         node_secrets: Given::Unknown,
+        of_many_lines: BTreeSet::new(),
         node_secrets_version: Given::Unknown,
         params: Given::Unknown,
         alloy: Given::Unknown,
@@ -364,4 +430,58 @@ fn hashes_stay_what_they_were() {
     ] {
         assert_eq!(hash(&declared), expected, "{declared:?}");
     }
+    // As it is published, with what its image stands for.
+    let mut published = sound().spec().expect("a sound declaration");
+    published.image.digest = Some("ab12".to_owned());
+    assert_eq!(published.hash(), "586f8e667c01259ed8fed697d424697e");
+}
+
+/// HO-APP-12: what a name stands for is looked up by whoever publishes; how it is tracked makes no generation.
+#[test]
+fn images_of_every_protocol_are_read() {
+    let spec = |declared: &Declared| declared.spec().expect("a sound declaration");
+    let simplestreams = remote("simplestreams", "https://Images.example.net/", "debian/13");
+    let server = spec(&simplestreams).image.server.expect("a server");
+    assert_eq!(
+        (server.protocol.word(), server.url.as_str()),
+        ("simplestreams", "https://images.example.net")
+    );
+    spec(&oci_by_digest("pinned"));
+    spec(&oci_as("container"));
+    let own = spec(&image(|image| {
+        image.protocol = known("incus");
+        image.alias = known("web/v1");
+    }));
+    assert_eq!(own, spec(&sound()));
+}
+
+#[test]
+fn following_a_name_is_a_change_that_starts_no_generation() {
+    let spec = |track: &str| {
+        let declared = image(|image| {
+            image.alias = known("web/v1");
+            image.track = known(track);
+        });
+        declared.spec().expect("a sound declaration")
+    };
+    let (pinned, follow) = (spec("pinned"), spec("follow"));
+    assert!(!pinned.declares_same(&follow));
+    assert!(pinned.names_same_image(&follow));
+    assert_eq!(pinned.hash(), follow.hash());
+    assert_eq!(pinned.hash(), sound().spec().expect("sound").hash());
+}
+
+/// One name may be an image for containers and another for virtual machines.
+#[test]
+fn another_kind_of_workload_is_another_image_of_a_server() {
+    let of_kind = |mut declared: Declared, kind: Kind| {
+        declared.workload = Given::Absent;
+        let mut spec = declared.spec().expect("a sound declaration");
+        spec.workload.kind = kind;
+        spec
+    };
+    let server = || remote("simplestreams", "https://h", "debian/13");
+    let container = of_kind(server(), Kind::Container);
+    assert!(!container.names_same_image(&of_kind(server(), Kind::Vm)));
+    assert!(of_kind(sound(), Kind::Container).names_same_image(&of_kind(sound(), Kind::Vm)));
 }

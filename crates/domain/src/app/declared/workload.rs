@@ -5,20 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeclaredWorkload, GivenMap};
-use crate::app::{KEY_PREFIX, Kind, Template};
+use super::{Declared, GivenMap};
+use crate::app::render::{EVACUATE, STATEFUL};
+use crate::app::{KEY_PREFIX, Kind, PER_NODE, Template};
 use crate::given::Given;
 use crate::issue::{Issue, Step};
 
-pub(super) fn read(given: &Given<DeclaredWorkload>, issues: &mut Vec<Issue>) -> Option<Template> {
-    let workload = match given {
+pub(super) fn read(declared: &Declared, issues: &mut Vec<Issue>) -> Option<Template> {
+    let workload = match &declared.workload {
         Given::Absent => return Some(Template::default()),
         Given::Unknown => return None,
         Given::Known(workload) => workload,
     };
     let kind = read_kind(&workload.kind, issues);
     let config = read_map(&workload.config);
-    refuse_reserved_config(&workload.config, issues);
+    refuse_reserved_config(declared, &workload.config, issues);
     let devices = read_devices(&workload.devices);
     let profiles = match &workload.profiles {
         Given::Absent => Some(None),
@@ -55,7 +56,9 @@ fn read_kind(given: &Given<String>, issues: &mut Vec<Issue>) -> Option<Kind> {
 }
 
 /// Keys that the provider or Incus writes: a user's value would fight with them for ever.
-fn refuse_reserved_config(config: &Given<GivenMap>, issues: &mut Vec<Issue>) {
+fn refuse_reserved_config(declared: &Declared, config: &Given<GivenMap>, issues: &mut Vec<Issue>) {
+    let replicas = declared.replicas.known().map(String::as_str);
+    let moves = declared.live_migration == Given::Known(true);
     for key in config.known().into_iter().flatten().map(|(key, _)| key) {
         let instead = if key.starts_with(KEY_PREFIX) {
             "Keys that start with \"user.homelab-ops.\" are how the provider recognises its workloads. Choose another key."
@@ -63,6 +66,10 @@ fn refuse_reserved_config(config: &Given<GivenMap>, issues: &mut Vec<Issue>) {
             "Environment variables go into `workload.environment`, without the prefix."
         } else if key.starts_with("volatile.") || key.starts_with("image.") {
             "Incus itself writes this key. Remove it."
+        } else if key == EVACUATE && replicas == Some(PER_NODE) {
+            "A workload that belongs to a machine stays there, stopped, when the machine is evacuated. Remove the key."
+        } else if key == STATEFUL && moves {
+            "`live_migration` sets it. Remove the key."
         } else {
             continue;
         };

@@ -15,28 +15,25 @@ impl<'a> Pass<'a> {
             .slots
             .iter()
             .filter_map(|(place, slot)| Some((place, self.act(place, slot)?)))
-            .partition(|(_, act)| !act.steps.is_empty());
+            .partition(|(_, act)| act.next == Next::Again);
         let held_up = || held_up.into_iter().next().map(|(_, act)| act);
         self.together(acts)
             .or_else(|| self.waiting())
             .or_else(|| self.failed())
             .or_else(held_up)
+            .or_else(|| self.out_of_reach())
             .or_else(|| self.surplus())
             .unwrap_or_else(|| self.converged())
     }
 
     /// What is to be done at one place that neither waits nor has failed.
     fn act(&self, place: &Place, slot: &Slot<'a>) -> Option<Decision> {
-        let begins = matches!(slot, Slot::Missing | Slot::Outdated(_));
-        if begins && self.observation.given_up.contains(place) {
-            return Some(Decision {
-                next: Next::GivenUp(place.clone()),
-                ..self.nothing()
-            });
-        }
-        self.unwanted(place, slot)
+        self.rival(place, slot)
+            .or_else(|| self.unwanted(place, slot))
             .or_else(|| self.promotion(place, slot))
             .or_else(|| self.stopped(place, slot))
+            .or_else(|| self.not_made(place, slot))
+            .or_else(|| self.given_up(place, slot))
             .or_else(|| self.missing(place, slot))
             .or_else(|| self.upgrade(place, slot))
     }
@@ -49,6 +46,9 @@ impl<'a> Pass<'a> {
         let mut work = recorded(self.work, self.observation);
         let mut steps = Vec::new();
         for (place, mut act) in acts {
+            if let Some(failure) = act.work.failed_at(place) {
+                work.fail(failure.clone());
+            }
             work.slots.extend(act.work.slots.remove_entry(place));
             steps.append(&mut act.steps);
         }

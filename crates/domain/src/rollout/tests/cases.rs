@@ -18,6 +18,7 @@ fn seen(declared: &AppSpec, generation: u64, keys: &[(&str, &str)]) -> Seen {
         power: Power::Running,
         config: Some(config),
         healthy_since: Some(Moment(0)),
+        started_at: String::new(),
         ever_started: true,
     }
 }
@@ -137,18 +138,22 @@ fn a_failed_rollout_is_a_failure_until_another_one_succeeds() {
     );
     assert_eq!(
         told(&failed),
-        "replica 0: remove failed generation 1; failed, web-0-g0 serves"
+        "replica 0: remove failed generation 1; again"
     );
     let mut after = there("0 g0 v1 running healthy");
     after.work = failed.work;
-    let phase = |declared: &str| phase::of(&spec(declared), &after.observation, &after.work, NOW);
-    assert_eq!(phase("v2 x1").word(), "reverted");
-    assert_eq!(phase("v1 x1").word(), "serving");
-    // The next apply of the same tries again, under the next generation.
+    assert_eq!(told(&decide_on("v2 x1", &after)), "failed, web-0-g0 serves");
+    let phase = |there: &There, declared: &str| {
+        phase::of(&spec(declared), &there.observation, &there.work, NOW).word()
+    };
+    assert_eq!(phase(&after, "v2 x1"), "reverted");
+    // The next apply of the same tries again, under the next generation; one of what serves has nothing to do.
+    after.work.revision += 1;
     assert_eq!(
         told(&decide_on("v2 x1", &after)),
         "replica 0: create generation 2; again"
     );
+    assert_eq!(phase(&after, "v1 x1"), "serving");
     assert!(decide_on("v1 x1", &after).work.failure.is_none());
 }
 
@@ -232,7 +237,7 @@ fn a_trial_that_never_passes_has_an_end() {
             there.work = decision.work;
             match decision.next {
                 Next::Wait(time) => now = now.plus(time),
-                Next::Failed(_) => {
+                Next::Again if there.work.failure.is_some() => {
                     failed = true;
                     break;
                 }
@@ -257,7 +262,8 @@ fn edge_cases_of_a_reconciler() {
         # Whose a name is shows before anything stops.
         HF-22 | v2 x1 | 0 g0 v1 running healthy, foreign web-g1 of other | web-g1 is other's
         # Replicas that were changed stay changed, whatever becomes of a later one; the next pass goes on from what is there.
-        HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, 1 g1 v2 stopped kept | replica 1: remove failed generation 1; failed, web-1-g0 serves
+        HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, 1 g1 v2 stopped kept | replica 1: remove failed generation 1; again
+        HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, failed 1 g1 | failed, web-1-g0 serves
         HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, record 1 g1 | replica 1: create generation 2; again
         # What has not changed is left alone, what is missing is made, what is stopped is started.
         HF-26 | v1 x2 | 0 g0 v1 running healthy, 1 g0 v1 running healthy | converged
@@ -270,7 +276,8 @@ fn edge_cases_of_a_reconciler() {
         HF-29 | v3 x1 | 0 g0 v1 running healthy, 0 g1 v2 running healthy well, record 0 serving g0 | replica 0: remove candidate generation 1; again
         # Exited is failed, at once and with what it printed.
         HF-31 | v1 x1 | 0 g0 v1 stopped | web-0-g0: keep the last output; again
-        HF-31 | v1 x1 | 0 g0 v1 stopped kept | replica 0: remove failed generation 0; failed
+        HF-31 | v1 x1 | 0 g0 v1 stopped kept | replica 0: remove failed generation 0; again
+        HF-31 | v1 x1 | failed 0 g0 | failed
         # A power cut: before the create, after it, after the start, before the old one stops, after that, after it is gone.
         HF-33 | v2 x1 | 0 g0 v1 running healthy, record 0 g1 | replica 0: create generation 2; again
         HF-33 | v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 never | replica 0: start generation 1; again

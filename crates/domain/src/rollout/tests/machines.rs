@@ -73,18 +73,19 @@ fn a_failure_on_one_machine_holds_up_no_other() {
         v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g0 v1 running healthy | machine m2: create generation 1; again
         v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g0 v1 running healthy, @m2 g1 v2 running soaking well | wait 1s
         v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped, @m2 g1 v2 running healthy | web-@m1-g1: keep the last output; again
-        v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g1 v2 running healthy | machine m1: remove failed generation 1; failed, web-@m1-g0 serves
+        v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g1 v2 running healthy | machine m1: remove failed generation 1; again
         # Both failed: both go, or the next apply would begin with a candidate that is known to fail.
-        v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g1 v2 stopped kept | machine m1: remove failed generation 1; machine m2: remove failed generation 1; failed, web-@m1-g0 serves
+        v2 xper-node | m1 online, m2 online | @m1 g0 v1 running healthy, @m1 g1 v2 stopped kept, @m2 g1 v2 stopped kept | machine m1: remove failed generation 1; machine m2: remove failed generation 1; again
         # A name is taken on one machine.
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0 | machine m2: create generation 0; again
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0, @m2 g0 v1 running soaking well | wait 1s
         v1 xper-node | m1 online, m2 online | foreign web-m1-g0 of other, @m2 g0 v1 running healthy | web-m1-g0 is other's
         # Incus made none on one machine.
-        v1 xper-node | m1 online, m2 online | given up @m1 | machine m2: create generation 0; again
-        v1 xper-node | m1 online, m2 online | given up @m1, @m2 g0 v1 running soaking well | wait 1s
-        v1 xper-node | m1 online, m2 online | given up @m1, @m2 g0 v1 running healthy, 0 g0 v1 running healthy | given up on machine m1
-        v2 xper-node | m1 online, m2 online | given up @m1, @m1 g0 v1 running healthy, @m2 g0 v2 running healthy | given up on machine m1
+        v1 xper-node | m1 online, m2 online | failed @m1 g0 | machine m2: create generation 0; again
+        v1 xper-node | m1 online, m2 online | failed @m1 g0, @m2 g0 v1 running soaking well | wait 1s
+        v1 xper-node | m1 online, m2 online | failed @m1 g0, @m2 g0 v1 running healthy, 0 g0 v1 running healthy | failed
+        v2 xper-node | m1 online, m2 online | failed @m1 g1, @m1 g0 v1 running healthy, @m2 g0 v2 running healthy | failed, web-@m1-g0 serves
+        v2 xper-node | m1 online, m2 online | unmade @m1 g1, @m1 g0 v1 running healthy, @m2 g0 v1 running healthy | machine m2: create generation 1; again
         ",
     );
 }
@@ -101,7 +102,7 @@ fn all_machines_that_failed_are_named() {
     assert_eq!(failure.place, Place::Machine("m1".to_owned()));
     assert_eq!(
         failure.error,
-        "it ended by itself; its last output:\nkept\nThese failed, too: web-@m2-g0"
+        "it ended by itself; its last output:\nkept\nweb-@m2-g0 failed, too"
     );
 }
 

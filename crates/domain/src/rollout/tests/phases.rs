@@ -38,6 +38,8 @@ fn phases_tell_where_a_rollout_is() {
         let mut there = there(is_there);
         there.work.failure = (!failed.is_empty()).then(|| FailureRecord {
             place: Place::FIRST,
+            revision: 0,
+            candidate: String::new(),
             generation: 1,
             image: (*failed).to_owned(),
             error: String::new(),
@@ -45,5 +47,26 @@ fn phases_tell_where_a_rollout_is() {
         });
         let phase = phase::of(&spec(declared), &there.observation, &there.work, NOW);
         assert_eq!(phase.word(), *expected, "{line}");
+    }
+}
+
+/// An image that cannot be had is no matter for those who need none: what is there only has to be kept, or go.
+#[test]
+fn an_image_is_needed_only_for_workloads_that_are_not_there() {
+    for (declared, is_there, has_every) in [
+        ("v1 x1", "0 g0 v1 running healthy", true),
+        (
+            "v1 x1",
+            "0 g0 v1 running healthy, 1 g0 v1 running healthy",
+            true,
+        ),
+        ("v1 x2", "0 g0 v1 running healthy, 1 g0 v1 stopped", true),
+        ("v1 x2", "0 g0 v1 running healthy", false),
+        ("v2 x1", "0 g0 v1 running healthy", false),
+        ("v1 x1", "", false),
+    ] {
+        let observation = there(is_there).observation;
+        let found = has_every_workload(&spec(declared), &observation);
+        assert_eq!(found, has_every, "{declared}: {is_there}");
     }
 }

@@ -1,6 +1,6 @@
 //! Profiles of the fleet project, as they are read and written.
 
-use domain::app::AppSpec;
+use domain::app::{AppSpec, AppType, Image, ImageReference, Replicas};
 use domain::membership::document::MemberDocument;
 use domain::membership::spec::Role;
 
@@ -110,4 +110,40 @@ fn the_keys_of_an_app_are_these() {
     ];
     let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(keys, Keys::from(expected));
+}
+
+/// Secrets belong to the revision that names them; damaged ones are there and cannot be read.
+#[test]
+fn secrets_are_found_by_the_revision_that_names_them() {
+    let named = |value: &str| Secrets {
+        shared: BTreeMap::from([("K".to_owned(), domain::secret::Secret::new(value))]),
+        ..Secrets::default()
+    };
+    let damaged = Keys::from([(SECRET.to_owned(), "{".to_owned())]);
+    let image = Image {
+        digest: None,
+        ..Image::own(ImageReference::Alias("v1".to_owned()))
+    };
+    let spec = |number: u64| {
+        let spec = AppSpec {
+            secrets_revision: Some(number),
+            ..AppSpec::new("web", AppType::Alloy, Replicas::PerNode, image.clone())
+        };
+        let spec = serde_json::to_string(&spec).expect("text");
+        Keys::from([(SPEC.to_owned(), spec)])
+    };
+    for (number, expected) in [(2, Some(named("two"))), (3, None), (4, None)] {
+        let read = fleet(&[
+            profile("app.web.r4", spec(number)),
+            profile("secret.web.r1", write_secrets(&named("one"))),
+            profile("secret.web.r2", write_secrets(&named("two"))),
+            profile("secret.web.r3", damaged.clone()),
+        ]);
+        let record = &read.apps["web"];
+        let entry = record.entry.as_ref().expect("an entry");
+        assert!(entry.spec.is_some(), "the document can be read");
+        assert_eq!(record.secrets(), expected.as_ref(), "{number}");
+        assert_eq!(record.secrets.len(), 3);
+        assert!(!format!("{record:?}").contains("two"));
+    }
 }

@@ -1,5 +1,6 @@
 //! What the plan of an app keeps, and what it leaves to the apply.
 
+use domain::adoption::Found;
 use domain::observation::{Status, Workload};
 use domain::place::Place;
 use tfplugin::testing;
@@ -42,6 +43,8 @@ fn applied() -> (Value, Private) {
         spec: spec.hash(),
         status: Status::Running,
         healthy_since: Some(Moment(0)),
+        started_at: String::new(),
+        restarted: false,
         ever_started: true,
     };
     let seen = Private {
@@ -55,6 +58,8 @@ fn applied() -> (Value, Private) {
         work: Work::default(),
         at: Moment(1_000_000),
         failed_image: None,
+        followed: None,
+        adopts: Vec::new(),
         cluster: None,
     };
     (state, seen)
@@ -141,6 +146,8 @@ fn another_image_is_looked_up_also_when_the_private_state_is_lost() {
 fn failed(place: u32, generation: u64) -> domain::work::FailureRecord {
     domain::work::FailureRecord {
         place: Place::Ordinal(place),
+        revision: 0,
+        candidate: String::new(),
         generation,
         image: "app/v2".to_owned(),
         error: "it ended".to_owned(),
@@ -228,4 +235,136 @@ fn unknown_inputs_leave_everything_that_follows_unknown() {
     config.set_attr("replicas", Value::Unknown);
     let plan = planned(config, &state, seen.write());
     assert!(plan.attr("rollout_steps").is_unknown() && plan.attr("image_digest").is_unknown());
+}
+
+/// The same app, whose name is followed or not, and what that stood for at the last Read.
+fn tracked(track: &str, followed: Option<&str>) -> Value {
+    let with_track = |object: &mut Value| {
+        let image = Value::object([("alias", "app/v1".into()), ("track", track.into())]);
+        object.set_attr("image", image);
+    };
+    let (mut state, mut seen) = applied();
+    let mut config = config("app/v1", "1");
+    with_track(&mut state);
+    with_track(&mut config);
+    if let (Some(spec), Ok(declared)) = (&mut seen.spec, declared(&state).spec()) {
+        spec.image.track = declared.image.track;
+    }
+    seen.followed = followed.map(str::to_owned);
+    planned(config, &state, seen.write())
+}
+
+/// The apply rolls out what its plan has shown, and nothing that came later.
+#[test]
+fn a_followed_name_that_has_moved_is_planned_as_what_it_stands_for() {
+    let plan = tracked("follow", Some("d2"));
+    assert_eq!(
+        unknown(&plan),
+        ["revision", "phase", "last_error", "workloads"]
+    );
+    assert_eq!(plan.attr("image_digest").as_str(), Some("d2"));
+    let steps = plan.attr("rollout_steps").as_list().map(<[Value]>::len);
+    assert!(steps > Some(1), "{steps:?}");
+}
+
+#[test]
+fn a_name_that_stays_or_is_not_answered_for_or_not_followed_changes_nothing() {
+    for (track, followed) in [
+        ("follow", Some("d1")),
+        ("follow", None),
+        ("pinned", Some("d2")),
+    ] {
+        let plan = tracked(track, followed);
+        assert_eq!(unknown(&plan), [""; 0], "{track} {followed:?}");
+        assert_eq!(plan.attr("image_digest").as_str(), Some("d1"));
+    }
+}
+
+#[test]
+fn another_spelling_of_a_server_changes_nothing() {
+    let with_server = |mut object: Value, server: &str| {
+        let image = [("server", server), ("protocol", "oci"), ("alias", "web:1")];
+        let image = image.map(|(name, value)| (name, Value::from(value)));
+        object.set_attr("image", Value::object(image));
+        object
+    };
+    let (state, mut seen) = applied();
+    let state = with_server(state, "https://ghcr.io");
+    let mut spec = declared(&state).spec().expect("a sound declaration");
+    spec.image.digest = Some("d1".to_owned());
+    seen.observation.workloads[0].spec = spec.hash();
+    seen.spec = Some(spec);
+    let config = with_server(config("app/v1", "1"), "https://GHCR.io/");
+    let plan = planned(config, &state, seen.write());
+    assert_eq!(unknown(&plan), [""; 0]);
+    let server = |object: &Value| object.attr("image").attr("server").clone();
+    assert_eq!(server(&plan), server(&state));
+}
+
+/// What an import of instances made by hand leaves in the state, and what the Read after it has found.
+fn imported(instances: &[&str]) -> (Value, Private) {
+    let found = |name: &&str| Found {
+        name: (*name).to_owned(),
+        member: None,
+        base_image: "abc".to_owned(),
+    };
+    let found: Vec<Found> = instances.iter().map(found).collect();
+    let schema = super::super::schema::schema();
+    let mut state = super::super::state::from_declaration(&schema, &serde_json::Value::Null);
+    state.set_attr("name", "web");
+    state.set_attr("owner", "me");
+    state.set_attr("rollout_steps", no_steps());
+    state.set_attr("workloads", import::workloads(&found, Vec::new()));
+    let seen = Private {
+        adopts: found,
+        at: Moment(1_000_000),
+        ..Private::default()
+    };
+    (state, seen)
+}
+
+/// The plan after an import shows what is declared, what is taken over, and what is made beside it.
+#[test]
+fn an_adoption_is_told_in_the_steps() {
+    let (state, seen) = imported(&["web-1", "web-2"]);
+    let plan = planned(config("app/v1", "3"), &state, seen.write());
+    assert_eq!(
+        unknown(&plan),
+        [
+            "revision",
+            "phase",
+            "last_error",
+            "image_digest",
+            "workloads"
+        ]
+    );
+    assert_eq!(plan.attr("update_strategy").as_str(), Some("blue-green"));
+    assert_eq!(plan.attr("executor").as_str(), Some("provider"));
+    assert_eq!(plan.attr("owner").as_str(), Some("me"));
+    let steps = plan.attr("rollout_steps").as_list().unwrap_or_default();
+    let steps: Vec<_> = steps.iter().filter_map(Value::as_str).collect();
+    assert_eq!(
+        steps,
+        [
+            "replica 0: adopt web-1",
+            "replica 1: adopt web-2",
+            "replica 2: create generation 0 from app/v1",
+        ]
+    );
+}
+
+/// Private state is a cache: without it the state alone says what is to be taken over, in the order of the replicas.
+#[test]
+fn the_state_alone_knows_what_is_to_be_taken_over() {
+    let names: Vec<String> = (0..12)
+        .map(|number| format!("old-{}", 50 - number))
+        .collect();
+    let named: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (mut state, _) = imported(&named);
+    assert_eq!(import::pending(&state, None), names);
+    let plan = planned(config("app/v1", "12"), &state, Vec::new());
+    assert!(plan.attr("rollout_steps").is_unknown());
+    // Once it has been applied, its workloads are what was seen last, and no longer what is to be taken over.
+    state.set_attr("revision", 1_i64);
+    assert_eq!(import::pending(&state, None), [""; 0]);
 }

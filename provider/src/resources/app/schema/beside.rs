@@ -26,18 +26,21 @@ pub(super) fn volumes() -> Attribute {
 pub(super) fn secrets() -> [Attribute; 4] {
     [
         Attribute::map("secrets_wo", Type::String).optional().write_only().describe(
-            "Secrets, by name: environment variables of every workload. They are in no state and no log, and in a plan file \
-             only if the variable that they come from is not `ephemeral`. Whoever may read the project in Incus reads them \
-             there.",
+            "Secrets, by name: environment variables of every workload, of one line each. They are in no state and no log, and \
+             in a plan file only if the variable that they come from is not `ephemeral`. Whoever may read the fleet project or \
+             the workload in Incus reads them there.",
         ),
         Attribute::number("secrets_wo_version").optional().describe(
-            "The version of `secrets_wo`: raise it when they change, which starts a new generation.",
+            "The version of `secrets_wo`: raise it when they change, which starts a new generation. While it is the same, the \
+             values that were stored with it are used, whatever `secrets_wo` says.",
         ),
         Attribute::map("node_secrets_wo", Type::map(Type::String)).optional().write_only().describe(
-            "The same for each machine's own workload, by machine and name; `per-node` apps only.",
+            "The same for each machine's own workload, by machine and name; `per-node` apps only. They outrank `secrets_wo`. \
+             Type `alloy` gets `metrics_crt` and `metrics_key` as files instead: the certificate and the key by which it reads \
+             the metrics of its machine's Incus.",
         ),
         Attribute::number("node_secrets_wo_version").optional().describe(
-            "The version of `node_secrets_wo`: raise it when they change.",
+            "The version of `node_secrets_wo`: raise it when they change. A machine that is added needs no new version.",
         ),
     ]
 }
@@ -67,7 +70,10 @@ pub(super) fn curated() -> [Attribute; 5] {
             .describe("Where logs and metrics go, by name; each gets all of them.")],
         )
         .optional()
-        .describe("What the collector does; type `alloy` only."),
+        .describe(
+            "What the collector does; type `alloy` only. Its configuration is written to `/etc/alloy/config.alloy` before it \
+             starts, for which the image must run Grafana Alloy as root, 1.5 or later, as `grafana/alloy` does.",
+        ),
         Attribute::map("params", Type::String)
             .optional()
             .describe("Parameters of a curated type. The types of this version take none."),

@@ -139,6 +139,33 @@ fn curated_types_want_what_is_theirs() {
     assert_eq!(refused(&collector), expected);
 }
 
+/// HO-OBS-04: a collector reads metrics with a whole pair, and is what can be given files.
+#[test]
+fn a_collector_is_a_container_with_a_whole_pair() {
+    let with = |r#type: &str, names: &[&str], kind: Given<String>| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let declared = Declared {
+            r#type: known(r#type),
+            replicas: known("per-node"),
+            alloy: Given::Unknown,
+            node_secrets: Given::Known(BTreeMap::from([("a".to_owned(), Given::Known(names))])),
+            node_secrets_version: Given::Known(1),
+            workload: Given::Known(DeclaredWorkload {
+                kind,
+                ..DeclaredWorkload::default()
+            }),
+            ..sound()
+        };
+        refused(&declared)
+    };
+    let (both, half) = (&["metrics_crt", "metrics_key"][..], &["metrics_key"][..]);
+    let absent = || Given::Absent;
+    assert_eq!(with("alloy", both, absent()), [""; 0]);
+    assert_eq!(with("alloy", half, absent()), [".node_secrets_wo[a]"]);
+    assert_eq!(with("alloy", both, known("vm")), [".workload.kind"]);
+    assert_eq!(with("generic-stateless", half, known("vm")), [""; 0]);
+}
+
 /// Only what carries its memory and its disks with it can move while it runs, and only what waits has an end.
 #[test]
 fn what_cannot_be_is_refused() {
@@ -153,4 +180,114 @@ fn what_cannot_be_is_refused() {
     let mut hasty = sound();
     hasty.wait = Given::Known(false);
     assert_eq!(refused(&hasty), [".wait"]);
+}
+
+/// Design 7: what belongs to its machine stays there, whatever a user writes; and one key has one attribute.
+#[test]
+fn a_key_that_the_provider_sets_is_reserved() {
+    let of = |replicas: &str, key: &str| Declared {
+        replicas: known(replicas),
+        ..config(key)
+    };
+    let reserved = |key: &str| [format!(".workload.config[{key}]")];
+    assert_eq!(
+        refused(&of("per-node", "cluster.evacuate")),
+        reserved("cluster.evacuate")
+    );
+    assert_eq!(refused(&of("2", "cluster.evacuate")), [""; 0]);
+    let mut moving = config("migration.stateful");
+    assert_eq!(refused(&moving), [""; 0]);
+    if let Given::Known(workload) = &mut moving.workload {
+        workload.kind = known("vm");
+    }
+    moving.live_migration = Given::Known(true);
+    assert_eq!(refused(&moving), reserved("migration.stateful"));
+}
+
+/// Incus refuses variables of more than one line; what a collector gets as a file may have them.
+#[test]
+fn a_secret_is_one_line() {
+    let with = |r#type: &str, machine: Option<&str>, name: &str| {
+        let long = (machine.map(str::to_owned), name.to_owned());
+        let declared = Declared {
+            r#type: known(r#type),
+            of_many_lines: BTreeSet::from([long]),
+            ..sound()
+        };
+        let issues = refused(&declared);
+        issues.into_iter().find(|path| path.contains("secrets_wo"))
+    };
+    for (r#type, machine, name, expected) in [
+        ("generic-stateless", None, "KEY", Some(".secrets_wo[KEY]")),
+        (
+            "generic-stateless",
+            Some("a"),
+            "metrics_key",
+            Some(".node_secrets_wo[a][metrics_key]"),
+        ),
+        ("alloy", Some("a"), "metrics_key", None),
+        ("alloy", None, "KEY", Some(".secrets_wo[KEY]")),
+    ] {
+        assert_eq!(with(r#type, machine, name).as_deref(), expected, "{name}");
+    }
+}
+
+/// Design 7: what only one instance can have belongs to a type that stops the old generation first; an address to one.
+#[test]
+fn what_only_one_can_have_is_refused_where_there_are_two() {
+    let of = |r#type: &str, replicas: &str, settings: &[(&str, &str)]| {
+        let setting = |(key, value): &(&str, &str)| ((*key).to_owned(), known(value));
+        let device: GivenMap = settings.iter().map(setting).collect();
+        let devices = BTreeMap::from([("x".to_owned(), Given::Known(device))]);
+        Declared {
+            r#type: known(r#type),
+            replicas: known(replicas),
+            workload: Given::Known(DeclaredWorkload {
+                devices: Given::Known(devices),
+                ..DeclaredWorkload::default()
+            }),
+            ..sound()
+        }
+    };
+    let host = &[("type", "proxy"), ("listen", "tcp:0.0.0.0:80")][..];
+    let nat = &[
+        ("type", "proxy"),
+        ("listen", "tcp:10.0.0.1:80"),
+        ("nat", "true"),
+    ][..];
+    let inside = &[
+        ("type", "proxy"),
+        ("listen", "tcp:0.0.0.0:80"),
+        ("bind", "instance"),
+    ][..];
+    let fixed = &[("type", "nic"), ("ipv4.address", "10.0.0.9")][..];
+    let filtered = &[("type", "nic"), ("ipv4.address", "none")][..];
+    let (listen, address) = (
+        ".workload.devices[x][listen]",
+        ".workload.devices[x][ipv4.address]",
+    );
+    for (r#type, replicas, settings, expected) in [
+        ("generic-stateless", "1", host, &[listen][..]),
+        ("generic-stateless", "1", nat, &[listen][..]),
+        ("generic-stateless", "1", inside, &[][..]),
+        ("generic-stateless", "1", fixed, &[address][..]),
+        ("generic-stateless", "1", filtered, &[][..]),
+        ("generic-exclusive", "2", host, &[][..]),
+        ("generic-exclusive", "1", fixed, &[][..]),
+        ("generic-exclusive", "2", fixed, &[address][..]),
+        ("generic-exclusive", "per-node", fixed, &[address][..]),
+    ] {
+        assert_eq!(
+            refused(&of(r#type, replicas, settings)),
+            expected,
+            "{type} {replicas} {settings:?}"
+        );
+    }
+    let disk = &[("type", "disk"), ("source", "/srv"), ("path", "/data/")][..];
+    let mut twice = of("generic-exclusive", "1", disk);
+    twice.volumes = Given::Known(BTreeMap::from([(
+        "data".to_owned(),
+        volume("local", "/data"),
+    )]));
+    assert_eq!(refused(&twice), [".volumes[data].path"]);
 }

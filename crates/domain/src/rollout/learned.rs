@@ -254,24 +254,30 @@ mod tests {
         assert_eq!(learned.disturbed_by(&stamp, "busy"), Err(TooOften));
     }
 
-    /// Design 7: where something was stopped for it, what could not be made is no end yet.
+    /// Design 7, HO-APP-25: where something was stopped for it, or other machines have theirs to come, what could not be made
+    /// is no end yet.
     #[test]
     fn what_could_not_be_made_ends_only_what_lost_nothing() {
-        let create = Step::Create {
-            place: Place::FIRST,
+        let create = |place: &str| Step::Create {
+            place: place.parse().expect("a place"),
             generation: 1,
             name: "web-g1".to_owned(),
             member: None,
             volumes: Vec::new(),
         };
-        let mut learned = Learned::default();
-        for strategy in [Strategy::BlueGreen, Strategy::StopReplace] {
-            assert_eq!(learned.disturbed_by(&create, "no space"), Ok(()));
+        for (place, strategy, ends) in [
+            ("0", Strategy::BlueGreen, true),
+            ("0", Strategy::StopReplace, false),
+            ("@m1", Strategy::BlueGreen, false),
+            ("@m1", Strategy::StopReplace, false),
+        ] {
+            let mut learned = Learned::default();
+            assert_eq!(learned.disturbed_by(&create(place), "no space"), Ok(()));
             let mut observation = at(Status::Running);
             let applied = learned.apply(&mut observation, strategy);
-            assert_eq!(applied.is_err(), strategy == Strategy::BlueGreen);
+            assert_eq!(applied.is_err(), ends, "{place}, {strategy:?}");
             let told = observation.create_errors.contains_key("web-g1");
-            assert_eq!(told, strategy == Strategy::StopReplace);
+            assert_eq!(told, !ends, "{place}, {strategy:?}");
         }
     }
 }

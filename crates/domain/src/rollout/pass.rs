@@ -177,7 +177,12 @@ impl<'a> Pass<'a> {
         };
         let replaces = self.spec.r#type.strategy() == Strategy::StopReplace;
         let mut decision = match replaces && !slot::is_down(serving) {
-            true => match self.preparation(place, Some(serving)) {
+            // Whose the next name is shows before anything stops (HF-22).
+            true => match self
+                .free_name(place)
+                .map_err(Next::Conflict)
+                .and_then(|_| self.preparation(place, Some(serving)))
+            {
                 Ok(preparation) => preparation.unwrap_or_else(|| self.stop(serving)),
                 Err(next) => Decision {
                     next,

@@ -137,7 +137,7 @@ impl Pass<'_> {
     }
 
     /// The next generation whose name is free, or whose holder is in the way for good.
-    fn free_name(&self, place: &Place) -> Result<(u64, String), Conflict> {
+    pub(super) fn free_name(&self, place: &Place) -> Result<(u64, String), Conflict> {
         let mut generation = self.next_generation(place);
         loop {
             let name = self.spec.workload_name(place, generation);

@@ -153,6 +153,7 @@ fn a_failed_rollout_is_a_failure_until_another_one_succeeds() {
         told(&decide_on("v2 x1", &after)),
         "replica 0: create generation 2; again"
     );
+    assert_eq!(phase(&after, "v1 x1"), "serving");
     assert!(decide_on("v1 x1", &after).work.failure.is_none());
 }
 
@@ -261,8 +262,15 @@ fn edge_cases_of_a_reconciler() {
         HF-19 | v1 x1 | 1 g0 v1 running healthy | replica 0: create generation 0; again
         # Whose a name is shows before anything stops.
         HF-22 | v2 x1 | 0 g0 v1 running healthy, foreign web-g1 of other | web-g1 is other's
+        HF-22 | v2 x1 alone | 0 g0 v1 running healthy, foreign web-g1 of other | web-g1 is other's
+        # Where only one may run: stop, make and start, look, and only then remove, since the old one is the way back.
+        HF-24 | v2 x1 alone | 0 g0 v1 running healthy | replica 0: stop generation 0; again
+        HF-24 | v2 x1 alone | 0 g0 v1 unfinished healthy | replica 0: create generation 1; again
+        HF-24 | v2 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 running well | web-0-g1: healthy; wait 1s
+        HF-24 | v2 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 running healthy well | replica 0: promote generation 1, remove generation 0; again
         # Replicas that were changed stay changed, whatever becomes of a later one; the next pass goes on from what is there.
         HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, 1 g1 v2 stopped kept | replica 1: remove failed generation 1; again
+        HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, failed 1 g1 | failed, web-1-g0 serves
         HF-25 | v2 x2 | 0 g1 v2 running healthy, 1 g0 v1 running healthy, record 1 g1 | replica 1: create generation 2; again
         # What has not changed is left alone, what is missing is made, what is stopped is started.
         HF-26 | v1 x2 | 0 g0 v1 running healthy, 1 g0 v1 running healthy | converged
@@ -276,6 +284,7 @@ fn edge_cases_of_a_reconciler() {
         # Exited is failed, at once and with what it printed.
         HF-31 | v1 x1 | 0 g0 v1 stopped | web-0-g0: keep the last output; again
         HF-31 | v1 x1 | 0 g0 v1 stopped kept | replica 0: remove failed generation 0; again
+        HF-31 | v1 x1 | failed 0 g0 | failed
         # A power cut: before the create, after it, after the start, before the old one stops, after that, after it is gone.
         HF-33 | v2 x1 | 0 g0 v1 running healthy, record 0 g1 | replica 0: create generation 2; again
         HF-33 | v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 never | replica 0: start generation 1; again
@@ -283,6 +292,8 @@ fn edge_cases_of_a_reconciler() {
         HF-33 | v2 x1 | 0 g0 v1 running healthy, 0 g1 v2 running healthy well, record 0 serving g1 | replica 0: promote generation 1, remove generation 0; again
         HF-33 | v2 x1 | 0 g0 v1 unfinished healthy, 0 g1 v2 running healthy, doomed 0 g0 | replica 0: remove generation 0; again
         HF-33 | v2 x1 | 0 g1 v2 running healthy, record 0 serving g1 | converged
+        HF-33 | v2 x1 alone | 0 g0 v1 unfinished healthy, record 0 g1 | replica 0: create generation 2; again
+        HF-33 | v2 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 never | replica 0: start generation 1; again
         # By hand: stopped, deleted, and the record lost.
         HF-34 | v1 x1 | 0 g0 v1 unfinished healthy | web-0-g0: not healthy; replica 0: start generation 0; again
         HF-34 | v1 x1 | record 0 g0 | replica 0: create generation 1; again
@@ -297,7 +308,8 @@ fn edge_cases_of_a_reconciler() {
         let [id, declared, is_there, expected] = columns.as_slice() else {
             panic!("four columns: {line}");
         };
-        let decision = decide_on(declared, &there(is_there));
+        let beside = declared.splitn(3, ' ').nth(2).unwrap_or_default();
+        let decision = decide_on(declared, &there_with(beside, is_there));
         assert_eq!(told(&decision), *expected, "{id}: {line}");
     }
 }

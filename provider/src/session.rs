@@ -3,10 +3,11 @@
 //! Before: `provider.rs` has read the configuration. After: the resources ask for the cluster, and for one snapshot of
 //! it. Nothing is opened before the first use, so a configuration without apps needs no Incus.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::moment::Moment;
+use domain::observation::VolumeSeen;
 use incus::Fingerprint;
 use reconcile::cluster::Cluster;
 use reconcile::member::Survey;
@@ -47,6 +48,8 @@ pub(crate) struct Snapshot {
     pub(crate) fleet: Fleet,
     /// Instances and members.
     pub(crate) world: World,
+    /// The storage volumes of apps, by app.
+    pub(crate) volumes: BTreeMap<String, Vec<VolumeSeen>>,
     /// When.
     pub(crate) at: Moment,
     /// The certificate of the cluster that it is of.
@@ -178,9 +181,16 @@ async fn take_once(cluster: &Cluster) -> Result<Snapshot, Error> {
     cluster.server().await?;
     let of = cluster.client.cluster();
     let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
+    let entries = fleet
+        .apps
+        .values()
+        .filter_map(|record| record.entry.as_ref());
+    let specs = entries.filter_map(|entry| entry.spec.as_ref());
+    let volumes = observe::volumes_of(cluster, specs).await?;
     Ok(Snapshot {
         fleet,
         world,
+        volumes,
         at: clock::now(),
         cluster: of,
     })

@@ -61,37 +61,54 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
 /// The storage volumes of an app in the pools that it uses; no request for an app without any.
 ///
 /// # Errors
-/// If no endpoint answers, or a pool is not there.
+/// If no endpoint answers.
 pub async fn volumes(cluster: &Cluster, spec: &AppSpec) -> Result<Vec<VolumeSeen>, Error> {
-    let pools: BTreeSet<&str> = spec
-        .volumes
-        .values()
-        .filter_map(|volume| cluster.pool_of(volume))
+    let mut found = volumes_of(cluster, [spec]).await?;
+    Ok(found.remove(&spec.name).unwrap_or_default())
+}
+
+/// The same of several apps: a request for each pool that any of them uses.
+///
+/// # Errors
+/// If no endpoint answers.
+pub async fn volumes_of<'a>(
+    cluster: &Cluster,
+    specs: impl IntoIterator<Item = &'a AppSpec>,
+) -> Result<BTreeMap<String, Vec<VolumeSeen>>, Error> {
+    let volumes = specs.into_iter().flat_map(|spec| spec.volumes.values());
+    let pools: BTreeSet<String> = volumes
+        .filter_map(|volume| cluster.pool_of(volume).map(str::to_owned))
         .collect();
-    let mut found = Vec::new();
+    let mut found: BTreeMap<String, Vec<VolumeSeen>> = BTreeMap::new();
     for pool in pools {
-        let list = volume::list_of(&cluster.project, pool);
-        let volumes = cluster.client.send(list).await?;
-        let ours = volumes
-            .into_iter()
-            .filter_map(|one| seen_volume(&spec.name, pool, one));
-        found.extend(ours);
+        let list = volume::list_of(&cluster.project, &pool);
+        let volumes = match cluster.client.send(list).await {
+            // Whoever needs it will be told; nobody else has to wait for it.
+            Err(error) if error.is_not_found() => Vec::new(),
+            other => other?,
+        };
+        for volume in volumes {
+            if let Some((app, volume)) = seen_volume(&pool, volume) {
+                found.entry(app).or_default().push(volume);
+            }
+        }
     }
     Ok(found)
 }
 
-fn seen_volume(app: &str, pool: &str, volume: volume::Volume) -> Option<VolumeSeen> {
+/// A volume of ours, and of which app.
+fn seen_volume(pool: &str, volume: volume::Volume) -> Option<(String, VolumeSeen)> {
     let key = |name: &str| volume.config.get(name);
-    let is_ours = key(key::APP).map(String::as_str) == Some(app);
-    let of = key(key::VOLUME).filter(|_| is_ours)?.clone();
-    Some(VolumeSeen {
+    let (app, of) = (key(key::APP)?.clone(), key(key::VOLUME)?.clone());
+    let seen = VolumeSeen {
         place: observation::place(&volume.config),
         size: key("size").and_then(|text| disk::parse_size(text)),
         volume: of,
         pool: pool.to_owned(),
         member: Some(volume.location).filter(|location| !location.is_empty() && location != "none"),
         name: volume.name,
-    })
+    };
+    Some((app, seen))
 }
 
 /// The members; none where Incus is not clustered.

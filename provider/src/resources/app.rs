@@ -197,7 +197,8 @@ impl App {
         let nothing = AppRecord::default();
         let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
-        let observation = world.of_app(name, &record.work);
+        let mut observation = world.of_app(name, &record.work);
+        observation.volumes = snapshot.volumes.get(name).cloned().unwrap_or_default();
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
         let adopts = import::pending(&read.state, record.entry.as_ref());
         if !adopts.is_empty() {

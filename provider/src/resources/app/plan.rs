@@ -6,7 +6,7 @@
 
 use domain::adoption::{self, Refusal};
 use domain::app::declared::NotASpec;
-use domain::app::{AppSpec, Replicas, Track};
+use domain::app::{self, AppSpec, Replicas, Track};
 use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -97,6 +97,14 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
             .is_none_or(|seen| nothing_to_do(&spec, seen))
     {
         return;
+    }
+    let moved = private.as_ref().map(|seen| {
+        let published = seen.spec.as_ref().map(|spec| &spec.volumes);
+        let seen = &seen.observation.volumes;
+        app::moved(&spec.volumes, published.unwrap_or(&spec.volumes), seen)
+    });
+    if let Some(moved) = moved.filter(|moved| !moved.is_empty()) {
+        return plan.diagnostics.extend(diagnose::issues(&moved));
     }
     let steps = match private {
         Some(seen) => match steps(&spec, &seen) {

@@ -101,6 +101,7 @@ impl Private {
 fn for_plans(app: &str, observation: &Observation) -> Observation {
     let mut kept = Observation {
         workloads: observation.workloads.clone(),
+        volumes: observation.volumes.clone(),
         foreign: observation.foreign.clone(),
         unclear: observation.unclear.clone(),
         members: observation.members.clone(),

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::app::AppSpec;
 use domain::moment::Moment;
 use domain::observation::VolumeSeen;
 use incus::Fingerprint;
@@ -181,12 +182,16 @@ async fn take_once(cluster: &Cluster) -> Result<Snapshot, Error> {
     cluster.server().await?;
     let of = cluster.client.cluster();
     let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
-    let entries = fleet
+    let mut entries = fleet
         .apps
         .values()
         .filter_map(|record| record.entry.as_ref());
-    let specs = entries.filter_map(|entry| entry.spec.as_ref());
-    let volumes = observe::volumes_of(cluster, specs).await?;
+    let has_volumes = |spec: &AppSpec| !spec.volumes.is_empty();
+    // Most fleets have none, and then nobody waits for a list of them.
+    let volumes = match entries.any(|entry| entry.spec.as_ref().is_some_and(has_volumes)) {
+        true => observe::volumes_of_apps(cluster).await?,
+        false => BTreeMap::new(),
+    };
     Ok(Snapshot {
         fleet,
         world,

@@ -181,6 +181,13 @@ impl Work {
         slot.failed = Some(record);
     }
 
+    /// Nobody has watched since: whoever goes on with the same revision begins every trial anew.
+    pub fn forget_trials(&mut self) {
+        for made in self.slots.values_mut().flat_map(|slot| &mut slot.workloads) {
+            made.trial = None;
+        }
+    }
+
     /// A rollout has succeeded: failures of before are history.
     pub(crate) fn forget_failures(&mut self) {
         self.failure = None;

@@ -3,14 +3,15 @@
 //! Before: a Read, or a pass of `rollout.rs`. After: `domain::observation::of_app` picks out what concerns one app.
 //! Lists are read with `recursion=1`, never 2: that would ask every running instance for its state.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::app::render::Api;
-use domain::app::{AppSpec, key};
+use domain::app::{key, volume_name};
 use domain::machine::disk;
 use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
+use domain::place::Place;
 use domain::work::Work;
-use incus::storage::volume;
+use incus::storage::{self, volume};
 use incus::{cluster, instance};
 
 use crate::clock;
@@ -58,29 +59,25 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
     Ok(instances.into_iter().map(seen).collect())
 }
 
-/// The storage volumes of an app in the pools that it uses; no request for an app without any.
+/// The storage volumes of an app.
 ///
 /// # Errors
 /// If no endpoint answers.
-pub async fn volumes(cluster: &Cluster, spec: &AppSpec) -> Result<Vec<VolumeSeen>, Error> {
-    let mut found = volumes_of(cluster, [spec]).await?;
-    Ok(found.remove(&spec.name).unwrap_or_default())
+pub async fn volumes(cluster: &Cluster, app: &str) -> Result<Vec<VolumeSeen>, Error> {
+    let mut found = volumes_of_apps(cluster).await?;
+    Ok(found.remove(app).unwrap_or_default())
 }
 
-/// The same of several apps: a request for each pool that any of them uses.
+/// The storage volumes of all apps, by app: in every pool, since data stays where it is when a default changes.
 ///
 /// # Errors
 /// If no endpoint answers.
-pub async fn volumes_of<'a>(
+pub async fn volumes_of_apps(
     cluster: &Cluster,
-    specs: impl IntoIterator<Item = &'a AppSpec>,
 ) -> Result<BTreeMap<String, Vec<VolumeSeen>>, Error> {
-    let volumes = specs.into_iter().flat_map(|spec| spec.volumes.values());
-    let pools: BTreeSet<String> = volumes
-        .filter_map(|volume| cluster.pool_of(volume).map(str::to_owned))
-        .collect();
     let mut found: BTreeMap<String, Vec<VolumeSeen>> = BTreeMap::new();
-    for pool in pools {
+    let pools = cluster.client.send(storage::pools()).await?;
+    for pool in pools.into_iter().map(|pool| pool.name) {
         let list = volume::list_of(&cluster.project, &pool);
         let volumes = match cluster.client.send(list).await {
             // Whoever needs it will be told; nobody else has to wait for it.
@@ -100,8 +97,16 @@ pub async fn volumes_of<'a>(
 fn seen_volume(pool: &str, volume: volume::Volume) -> Option<(String, VolumeSeen)> {
     let key = |name: &str| volume.config.get(name);
     let (app, of) = (key(key::APP)?.clone(), key(key::VOLUME)?.clone());
+    // A copy that somebody made carries the keys, too: the name tells the one that is attached.
+    let place = observation::place(&volume.config);
+    let alone = (place == Place::FIRST).then(|| volume_name(&app, None, &of));
+    if volume.name != volume_name(&app, Some(&place.key()), &of)
+        && Some(&volume.name) != alone.as_ref()
+    {
+        return None;
+    }
     let seen = VolumeSeen {
-        place: observation::place(&volume.config),
+        place,
         size: key("size").and_then(|text| disk::parse_size(text)),
         volume: of,
         pool: pool.to_owned(),

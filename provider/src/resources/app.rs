@@ -212,7 +212,9 @@ impl App {
             }
             return;
         };
-        if entry.deleted.is_some() && observation.workloads.is_empty() {
+        // The record goes last: until then something of it may be left, such as a volume that is to go, too.
+        let is_gone = observation.workloads.is_empty() && record.work_revision == 0;
+        if entry.deleted.is_some() && is_gone {
             read.state = Value::Null;
             return;
         }

@@ -60,6 +60,7 @@ fn applied() -> (Value, Private) {
         failed_image: None,
         followed: None,
         adopts: Vec::new(),
+        replaced: false,
         cluster: None,
     };
     (state, seen)

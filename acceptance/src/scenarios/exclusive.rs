@@ -31,7 +31,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// The app, with a volume below what its web server shows.
-fn app(name: &str, replicas: u32, image: &'static str, more: &str) -> String {
+pub(super) fn app(name: &str, replicas: u32, image: &'static str, more: &str) -> String {
     let mut app = App::new(name, replicas, image);
     app.more = format!(
         "  volumes = {{\n    data = {{ class = \"local\", path = \"/www/data\", size = \"64MiB\" }}\n  }}\n{more}"
@@ -44,7 +44,7 @@ fn block(lab: &Lab, fleet: &str) -> String {
 }
 
 /// Writes something into the volume, from inside.
-fn leave(observer: &Observer, workload: &str, what: &str) -> Result<()> {
+pub(super) fn leave(observer: &Observer, workload: &str, what: &str) -> Result<()> {
     let command = format!("echo {what} >/www/data/left");
     let body = json!({
         "command": ["sh", "-c", command],

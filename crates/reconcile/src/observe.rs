@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::app::render::Api;
-use domain::app::{AppSpec, key};
+use domain::app::{AppSpec, is_volume_name, key};
 use domain::machine::disk;
 use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
 use domain::work::Work;
-use incus::storage::volume;
+use incus::storage::{self, volume};
 use incus::{cluster, instance};
 
 use crate::clock;
@@ -68,6 +68,30 @@ pub async fn volumes(cluster: &Cluster, spec: &AppSpec) -> Result<Vec<VolumeSeen
         .values()
         .filter_map(|volume| cluster.pool_of(volume))
         .collect();
+    volumes_in(cluster, spec, pools).await
+}
+
+/// The same in all pools.
+///
+/// # Errors
+/// If no endpoint answers, or a pool is gone by the time that it is asked for.
+pub(crate) async fn volumes_everywhere(
+    cluster: &Cluster,
+    spec: &AppSpec,
+) -> Result<Vec<VolumeSeen>, Error> {
+    if spec.volumes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pools = cluster.client.send(storage::pools()).await?;
+    let names = pools.iter().map(|pool| pool.name.as_str());
+    volumes_in(cluster, spec, names.collect()).await
+}
+
+async fn volumes_in(
+    cluster: &Cluster,
+    spec: &AppSpec,
+    pools: BTreeSet<&str>,
+) -> Result<Vec<VolumeSeen>, Error> {
     let mut found = Vec::new();
     for pool in pools {
         let list = volume::list_of(&cluster.project, pool);
@@ -84,8 +108,12 @@ fn seen_volume(app: &str, pool: &str, volume: volume::Volume) -> Option<VolumeSe
     let key = |name: &str| volume.config.get(name);
     let is_ours = key(key::APP).map(String::as_str) == Some(app);
     let of = key(key::VOLUME).filter(|_| is_ours)?.clone();
+    let place = observation::place(&volume.config);
+    if !is_volume_name(app, &place, &of, &volume.name) {
+        return None;
+    }
     Some(VolumeSeen {
-        place: observation::place(&volume.config),
+        place,
         size: key("size").and_then(|text| disk::parse_size(text)),
         volume: of,
         pool: pool.to_owned(),

@@ -33,6 +33,7 @@ pub async fn check(cluster: &Cluster, spec: &AppSpec, work: &Work) -> Result<Vec
         let after = adoption::foresee(spec, &found, &observation, clock::now());
         observation = after.map_err(refused)?.1;
     }
+    observation.volumes = observe::volumes_everywhere(cluster, spec).await?;
     Ok(preflight::check(spec, &facts, &observation, work))
 }
 

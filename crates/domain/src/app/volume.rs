@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::place::Place;
+
 /// A volume of each workload of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,5 +39,35 @@ pub fn volume_name(app: &str, place: Option<&str>, volume: &str) -> String {
     match place {
         None => format!("{app}-{volume}"),
         Some(place) => format!("{app}-{place}-{volume}"),
+    }
+}
+
+/// Whether a storage volume of this name is the one of a place, and no copy of it: `incus storage volume copy` takes the
+/// keys along, and a backup is nobody's data. An app that had one replica keeps the name of that time for its first.
+pub fn is_volume_name(app: &str, place: &Place, volume: &str, name: &str) -> bool {
+    let alone = *place == Place::FIRST && name == volume_name(app, None, volume);
+    alone || name == volume_name(app, Some(&place.key()), volume)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// what has the keys of a volume and another name is somebody's backup.
+    #[test]
+    fn a_copy_of_a_volume_is_not_the_volume() {
+        for (place, name, expected) in [
+            (Place::FIRST, "web-data", true),
+            (Place::FIRST, "web-0-data", true),
+            (Place::Ordinal(1), "web-1-data", true),
+            (Place::Machine("attic".to_owned()), "web-attic-data", true),
+            (Place::Ordinal(1), "web-data", false),
+            (Place::Ordinal(1), "web-0-data", false),
+            (Place::FIRST, "backup-web-data", false),
+            (Place::FIRST, "web-data-2", false),
+        ] {
+            let is_it = is_volume_name("web", &place, "data", name);
+            assert_eq!(is_it, expected, "{name} of {place}");
+        }
     }
 }

@@ -53,7 +53,7 @@ test: prerequisites
 demo: prerequisites
 	@$(ACCEPTANCE) demo
 
-# Kills the provider before and after every request of an app's create, roll, scale and destroy, and of a member's bootstrap,
+# Kills the provider before and after every request of an app's create, roll, replacement, scale and destroy, and of a member's bootstrap,
 # join and removal. Takes long.
 soak: prerequisites
 	@$(ACCEPTANCE) soak

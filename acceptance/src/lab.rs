@@ -4,6 +4,7 @@
 //! Lab::up → record.rs (what exists, written before it exists) → network.rs → member.rs → cluster.rs → image.rs
 //!                                                                            └ enter.rs: which Incus (version.rs), where
 //! Lab::registry → registry.rs → oci.rs, when OCI images are wanted
+//! Lab::lan → lan.rs, when workloads are to be reached from elsewhere than their member
 //! Tunnel::up → the same with peer.rs, which runs WireGuard, instead of member.rs and what comes after it
 //! Lab::down, Ctrl-C, guard.rs after a kill → teardown.rs, which needs nothing but the record
 //! ```
@@ -18,6 +19,7 @@ mod exchange;
 mod files;
 pub mod guard;
 mod image;
+mod lan;
 mod member;
 mod network;
 mod oci;
@@ -42,7 +44,9 @@ pub use bridge::Bridge;
 pub use exchange::Exchange;
 pub use files::Files;
 pub use image::{Archive, BROKEN, COLLECTOR, VERSION_1, VERSION_2};
+pub use lan::Lan;
 pub use member::Member;
+pub use oci::Kind;
 pub use peer::Peer;
 pub use record::Record;
 pub use registry::Registry;

@@ -24,6 +24,7 @@ mod packaging;
 mod per_node;
 mod preflight;
 mod preseed;
+mod program;
 mod pulls;
 mod refusals;
 mod replicas;
@@ -63,6 +64,7 @@ pub fn all() -> Vec<Scenario> {
         per_node::SCENARIOS,
         collector::SCENARIOS,
         exclusive::SCENARIOS,
+        program::SCENARIOS,
         health::SCENARIOS,
         drift::SCENARIOS,
         ownership::SCENARIOS,

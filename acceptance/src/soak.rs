@@ -38,6 +38,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     for (name, act) in [
         ("create", What::App(Act::Create)),
         ("roll", What::App(Act::Roll)),
+        ("replace", What::App(Act::Replace)),
         ("scale", What::App(Act::Scale)),
         ("destroy", What::App(Act::Destroy)),
         ("bootstrap", What::Member(Bootstrap, Incus::V6)),
@@ -65,7 +66,7 @@ pub fn run(names: &[&str]) -> Result<u8> {
     }
     if sweeps.is_empty() {
         bail!(
-            "nothing to do: {} is none of create, roll, scale, destroy, bootstrap, join, join-newer, remove, remove-newer",
+            "nothing to do: {} is none of create, roll, replace, scale, destroy, bootstrap, join, join-newer, remove, remove-newer",
             names.join(" ")
         );
     }

@@ -27,12 +27,13 @@ pub const BROKEN: &str = "app/broken";
 /// The alias of an image that tells which files it found when it started: `/config` is its configuration.
 pub const COLLECTOR: &str = "app/collector";
 
-/// Serves until it is told to end. Incus asks for a clean end with SIGPWR.
+/// Serves until it is told to end, on one more port if `PORT` names one. Incus asks for a clean end with SIGPWR.
 pub(super) const INIT: &str = "#!/bin/sh
 trap 'exit 0' PWR TERM
 ip link set lo up
 [ ! -e /sys/class/net/eth0 ] || udhcpc -b -q -t 10 -i eth0 -s /etc/udhcpc >/dev/null 2>&1 &
 while echo >/run/heartbeat; do sleep 10; done &
+[ -z $PORT ] || httpd -p $PORT -h /www
 httpd -f -p 80 -h /www &
 wait $!
 ";
@@ -44,7 +45,7 @@ exit 1
 ";
 
 /// Looks first, and then does what every app does.
-const COLLECTOR_INIT: &str = "#!/bin/sh
+pub(super) const COLLECTOR_INIT: &str = "#!/bin/sh
 cat /etc/alloy/config.alloy >/www/config
 ls -ln /etc/alloy >/www/files
 exec /sbin/serve
@@ -128,6 +129,7 @@ pub(super) fn lay_out(root: &Path, version: &str, init: &str) -> Result<()> {
     executable(&root.join("sbin/serve"), INIT)?;
     executable(&root.join("etc/udhcpc"), UDHCPC)?;
     fs::write(root.join("www/version"), format!("{version}\n"))?;
+    fs::write(root.join("www/healthz"), "ok\n")?;
     Ok(())
 }
 

@@ -45,6 +45,17 @@ impl Blob {
     }
 }
 
+/// What the workload of an image does.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// It serves its version on port 80.
+    App,
+    /// The same, and on this port too.
+    On(u16),
+    /// The same as an app, after it has noted which files it found when it started.
+    Collector,
+}
+
 /// An image for one architecture: the machine's own.
 #[derive(Debug)]
 pub(super) struct Image {
@@ -56,22 +67,30 @@ pub(super) struct Image {
 impl Image {
     /// Builds an image below a folder. Its workload prints a line, which is in the configuration, and then serves the
     /// version, which is in the layer.
-    pub(super) fn build(folder: &Path, version: &str, line: &str) -> Result<Image> {
+    pub(super) fn build(folder: &Path, kind: Kind, version: &str, line: &str) -> Result<Image> {
         let root = folder.join(version);
         let archive = folder.join(format!("{version}.tar"));
         super::remove_folder(&root)?;
-        image::lay_out(&root, version, image::INIT)?;
+        let init = match kind {
+            Kind::App | Kind::On(_) => image::INIT,
+            Kind::Collector => image::COLLECTOR_INIT,
+        };
+        image::lay_out(&root, version, init)?;
         image::pack(&root, &["."], &archive)?;
         let layer = fs::read(&archive).with_context(|| format!("reading {}", archive.display()))?;
-        Image::of(Blob::new(layer), line)
+        Image::of(Blob::new(layer), kind, line)
     }
 
-    fn of(layer: Blob, line: &str) -> Result<Image> {
+    fn of(layer: Blob, kind: Kind, line: &str) -> Result<Image> {
+        let mut environment = vec!["PATH=/sbin:/bin".to_owned()];
+        if let Kind::On(port) = kind {
+            environment.push(format!("PORT={port}"));
+        }
         let start = ["/bin/sh", "-c", "echo \"$0\" && exec /sbin/init", line];
         let config = json!({
             "architecture": architecture()?,
             "os": "linux",
-            "config": { "Entrypoint": start, "Env": ["PATH=/sbin:/bin"] },
+            "config": { "Entrypoint": start, "Env": environment },
             "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
         });
         let config = Blob::new(config.to_string().into_bytes());
@@ -124,7 +143,7 @@ mod tests {
     use super::*;
 
     fn image(layer: &str, line: &str) -> Image {
-        Image::of(Blob::new(layer.into()), line).expect("an image")
+        Image::of(Blob::new(layer.into()), Kind::App, line).expect("an image")
     }
 
     #[test]

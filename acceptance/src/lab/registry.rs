@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::enter;
-use super::oci::{self, Blob, INDEX, Image, MANIFEST};
+use super::oci::{self, Blob, INDEX, Image, Kind, MANIFEST};
 use super::record::Place;
 use super::{Incus, Lab};
 use crate::http::{self, Head};
@@ -131,8 +131,14 @@ impl Registry {
     /// Pushes the image of a version, such as `v1`, whose workload prints this line first, and lets the tag name it from now
     /// on. Returns its digest.
     pub fn push(&self, repository: &str, tag: &str, version: &str, line: &str) -> Result<String> {
-        let image = self.upload(repository, version, line)?;
+        let image = self.upload(repository, Kind::App, version, line)?;
         self.name(repository, tag, MANIFEST, &image.manifest)
+    }
+
+    /// The same for a workload of this kind, which prints its version. The tag is the version.
+    pub fn push_kind(&self, repository: &str, kind: Kind, version: &str) -> Result<String> {
+        let image = self.upload(repository, kind, version, version)?;
+        self.name(repository, version, MANIFEST, &image.manifest)
     }
 
     /// The same in a list of images, of which only one is for the architecture of this machine. Returns the digest of the
@@ -144,8 +150,8 @@ impl Registry {
         version: &str,
         line: &str,
     ) -> Result<String> {
-        let own = self.upload(repository, version, line)?;
-        let other = self.upload(repository, &format!("{version}-other"), line)?;
+        let own = self.upload(repository, Kind::App, version, line)?;
+        let other = self.upload(repository, Kind::App, &format!("{version}-other"), line)?;
         for image in [&own, &other] {
             self.name(
                 repository,
@@ -158,10 +164,10 @@ impl Registry {
     }
 
     /// Builds an image and pushes its parts.
-    fn upload(&self, repository: &str, version: &str, line: &str) -> Result<Image> {
+    fn upload(&self, repository: &str, kind: Kind, version: &str, line: &str) -> Result<Image> {
         let pushing = || format!("pushing {version} to {repository}");
         let folder = self.place.directory.join("images");
-        let image = Image::build(&folder, version, line).with_context(pushing)?;
+        let image = Image::build(&folder, kind, version, line).with_context(pushing)?;
         let uploads = format!("/v2/{repository}/blobs/uploads/");
         for part in &image.parts {
             let (begun, _) = self.ask(("POST", &uploads), &[], &[], 202)?;

@@ -1,5 +1,7 @@
 //! Apps of which only one workload may run: stopped first, with data that stays, and a way back.
 
+use std::fs;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
@@ -14,7 +16,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "what_may_run_only_once_is_replaced_in_place",
         proves: "An app with a volume never runs twice, keeps its data over a new image, comes back with it after an image that \
-                 fails, and again after a destroy that keeps volumes; one that is to delete them does.",
+                 fails, and again after a destroy that keeps volumes; one that is to delete them does. Another pool is refused \
+                 while the data is in this one, and a backup of the volume is left alone.",
         group: "exclusive",
         needs: &[],
         seconds: 40,
@@ -31,7 +34,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// The app, with a volume below what its web server shows.
-fn app(name: &str, replicas: u32, image: &'static str, more: &str) -> String {
+pub(super) fn app(name: &str, replicas: u32, image: &'static str, more: &str) -> String {
     let mut app = App::new(name, replicas, image);
     app.more = format!(
         "  volumes = {{\n    data = {{ class = \"local\", path = \"/www/data\", size = \"64MiB\" }}\n  }}\n{more}"
@@ -44,7 +47,7 @@ fn block(lab: &Lab, fleet: &str) -> String {
 }
 
 /// Writes something into the volume, from inside.
-fn leave(observer: &Observer, workload: &str, what: &str) -> Result<()> {
+pub(super) fn leave(observer: &Observer, workload: &str, what: &str) -> Result<()> {
     let command = format!("echo {what} >/www/data/left");
     let body = json!({
         "command": ["sh", "-c", command],
@@ -102,8 +105,25 @@ fn in_place(context: &Context) -> Result<()> {
     expect_left(&observer, VERSION_2)?;
     workspace.expect_empty_plan()?;
 
+    stays_in_its_pool(&workspace, &observer, write)?;
+    // What is made from the volume has its keys, and is listed before it.
+    let copy = json!({
+        "name": "backup", "type": "custom", "content_type": "filesystem",
+        "source": { "type": "copy", "pool": POOL, "name": "data-data" },
+    });
+    let in_pool = format!("/1.0/storage-pools/{POOL}/volumes/custom");
+    observer.finish("POST", &in_pool, Some(&copy))?;
+    write(VERSION_1, "")?;
+    workspace.apply()?.succeeded()?;
+    let serving = expect_serving(&observer, "data", 1, VERSION_1)?;
+    let path = format!("/1.0/instances/{}", serving[0].name);
+    let devices = observer.get(&path)?["devices"].take();
+    ensure!(devices["data"]["source"] == "data-data", "{devices}");
+    write(VERSION_2, "")?;
+    workspace.apply()?.succeeded()?;
+
     workspace.destroy()?.succeeded()?;
-    ensure!(volumes(&observer, "data")?.len() == 1, "the data is gone");
+    ensure!(volumes(&observer, "data")?.len() == 2, "the data is gone");
     workspace.apply()?.succeeded()?;
     expect_left(&observer, VERSION_2)?;
     forget(&workspace, &observer, || {
@@ -129,8 +149,36 @@ fn forget(
     workspace.apply()?.succeeded()?;
     workspace.destroy()?.succeeded()?;
     let left = volumes(observer, "data")?;
-    ensure!(left.is_empty(), "{left:#?}");
-    Ok(())
+    ensure!(left.len() == 1 && left[0]["name"] == "backup", "{left:#?}");
+    let path = format!("/1.0/storage-pools/{POOL}/volumes/custom/backup");
+    observer.finish("DELETE", &path, None).map(drop)
+}
+
+/// In another pool the app would find an empty volume.
+fn stays_in_its_pool(
+    workspace: &Workspace,
+    observer: &Observer,
+    write: impl Fn(&'static str, &str) -> Result<()>,
+) -> Result<()> {
+    let other = json!({ "name": "spare", "driver": "dir" });
+    observer.finish("POST", "/1.0/storage-pools", Some(&other))?;
+    write(VERSION_2, "")?;
+    let text = fs::read_to_string(workspace.folder().join("main.tf"))?;
+    let moved = text.replace(
+        "path = \"/www/data\"",
+        "pool = \"spare\", path = \"/www/data\"",
+    );
+    workspace.write("main.tf", &moved)?;
+    let apply = workspace.apply()?.failed()?;
+    apply.says("The volume data-data is in the pool local")?;
+    expect_left(observer, VERSION_2)?;
+    let spare = observer.list("/1.0/storage-pools/spare/volumes/custom")?;
+    ensure!(spare.is_empty(), "{spare:?}");
+    write(VERSION_2, "")?;
+    workspace.expect_empty_plan()?;
+    observer
+        .finish("DELETE", "/1.0/storage-pools/spare", None)
+        .map(drop)
 }
 
 fn pinned(context: &Context) -> Result<()> {

@@ -1,16 +1,16 @@
 //! The provider is killed at every single request that changes something, and each time the next apply mends it.
 //!
-//! [`sweep`] is the whole idea; the scenarios and `soak.rs` call it with different acts and moments.
+//! [`sweep`] is the whole idea; the scenarios and `soak.rs` call it with different acts and moments. The app that all of
+//! it happens to, and what must be true of it, are in `kills/stage.rs`.
+
+mod stage;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::{Value, json};
 
-use super::{App, expect_serving, provider};
-use crate::lab::{POOL, VERSION_1, VERSION_2};
-use crate::observer::Observer;
-use crate::proxy::{Counted, Deed, Moment, Proxy, Seen, Trap};
+use self::stage::Stage;
+use crate::lab::{VERSION_1, VERSION_2};
+use crate::proxy::{Counted, Deed, Moment, Seen, Trap};
 use crate::scenario::{Context, Scenario};
-use crate::workspace::{Run, Workspace};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -51,6 +51,25 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             .map(drop)
         },
     },
+    Scenario {
+        name: "a_replacement_in_place_survives_a_kill_before_every_write",
+        proves: "Killed before any of its writes, the update of an app of which only one may run is finished by the next apply: \
+                 its data is there, and two never ran at once.",
+        group: "kills",
+        needs: &[],
+        seconds: 60,
+        run: |context| {
+            sweep(
+                context,
+                "kx",
+                Act::Replace,
+                Counted::Mutating,
+                Moment::Before,
+                Deed::KillClient,
+            )
+            .map(drop)
+        },
+    },
 ];
 
 /// More requests than any act makes; without a bound an act that never ends would look like a long one.
@@ -63,6 +82,8 @@ pub enum Act {
     Create,
     /// Its image changes.
     Roll,
+    /// The same where only one workload may run, with a volume.
+    Replace,
     /// It gets a third replica, or loses it again.
     Scale,
     /// It is destroyed.
@@ -90,14 +111,14 @@ pub fn sweep(
 ) -> Result<Vec<Step>> {
     let lab = context.single()?;
     let proxy = context.proxy(name, &lab)?;
-    let stage = Stage::set(context, &lab.observer(), &proxy, name)?;
+    let stage = Stage::set(context, &lab.observer(), &proxy, (name, act))?;
     let mut steps = Vec::new();
     let mut state = Declared {
-        replicas: 2,
+        replicas: if act == Act::Replace { 1 } else { 2 },
         image: VERSION_1,
     };
     if act != Act::Create {
-        stage.apply(state)?.succeeded()?;
+        stage.begin(state)?;
     }
     for nth in 1..=MOST_REQUESTS {
         let wanted = act.next(state);
@@ -107,14 +128,14 @@ pub fn sweep(
             moment,
             deed,
         });
-        let interrupted = stage.perform(act, wanted)?;
+        let interrupted = stage.perform(wanted)?;
         let fired = proxy.fired();
         proxy.clear();
         let Some(at) = fired else {
             interrupted
                 .succeeded()
                 .context("nothing interfered, and it failed")?;
-            stage.check(act, wanted)?;
+            stage.check(wanted)?;
             stage.strike()?;
             ensure!(!steps.is_empty(), "{act:?} made no request at all");
             return Ok(steps);
@@ -123,10 +144,10 @@ pub fn sweep(
             "{act:?} killed {moment:?} request {nth} ({at}), which said:\n{}",
             interrupted.error()
         );
-        let imported = stage.mend(act, wanted).with_context(|| told.clone())?;
-        stage.check(act, wanted).with_context(|| told.clone())?;
+        let imported = stage.mend(wanted).with_context(|| told.clone())?;
+        stage.check(wanted).with_context(|| told.clone())?;
         steps.push(Step { at, imported });
-        state = stage.reset(act, wanted)?;
+        state = stage.reset(wanted)?;
     }
     bail!("{act:?} does not end within {MOST_REQUESTS} requests")
 }
@@ -141,7 +162,7 @@ impl Act {
     fn next(self, now: Declared) -> Declared {
         match self {
             Act::Create | Act::Destroy => now,
-            Act::Roll => Declared {
+            Act::Roll | Act::Replace => Declared {
                 image: if now.image == VERSION_1 {
                     VERSION_2
                 } else {
@@ -154,117 +175,5 @@ impl Act {
                 ..now
             },
         }
-    }
-}
-
-/// One app behind a proxy, beside things that are somebody else's.
-struct Stage<'a> {
-    workspace: Workspace,
-    observer: Observer,
-    proxy: &'a Proxy,
-    name: String,
-    foreign: Value,
-}
-
-impl<'a> Stage<'a> {
-    fn set(
-        context: &Context,
-        observer: &Observer,
-        proxy: &'a Proxy,
-        name: &str,
-    ) -> Result<Stage<'a>> {
-        let foreign = json!({
-            "name": format!("{name}-foreign"), "type": "container", "source": { "type": "none" },
-            "devices": { "root": { "type": "disk", "path": "/", "pool": POOL } },
-        });
-        observer.finish("POST", "/1.0/instances", Some(&foreign))?;
-        let mut stage = Stage {
-            workspace: context.workspace(name)?,
-            observer: observer.clone(),
-            proxy,
-            name: name.to_owned(),
-            foreign: Value::Null,
-        };
-        stage.foreign = stage.foreign_now()?;
-        Ok(stage)
-    }
-
-    fn strike(&self) -> Result<()> {
-        self.workspace.destroy()?.succeeded()?;
-        self.observer.delete(&format!("{}-foreign", self.name))
-    }
-
-    fn foreign_now(&self) -> Result<Value> {
-        self.observer
-            .get(&format!("/1.0/instances/{}-foreign", self.name))
-    }
-
-    fn declare(&self, declared: Declared) -> Result<()> {
-        let app = App {
-            min_healthy_time: "1s",
-            ..App::new(&self.name, declared.replicas, declared.image)
-        };
-        let fleet = format!("validate-{}", self.name);
-        self.workspace.main(&format!(
-            "{}{}",
-            provider(&[self.proxy.endpoint()], &fleet),
-            app.hcl()
-        ))
-    }
-
-    fn apply(&self, declared: Declared) -> Result<Run> {
-        self.declare(declared)?;
-        self.workspace.apply()
-    }
-
-    fn perform(&self, act: Act, wanted: Declared) -> Result<Run> {
-        match act {
-            Act::Destroy => self.workspace.destroy(),
-            Act::Create | Act::Roll | Act::Scale => self.apply(wanted),
-        }
-    }
-
-    /// Does again what was interrupted, as a user would; says whether it took an import.
-    fn mend(&self, act: Act, wanted: Declared) -> Result<bool> {
-        let again = self.perform(act, wanted)?;
-        if act == Act::Create && again.code == Some(1) && again.output.contains("import") {
-            self.workspace
-                .import(&format!("homelab_app.{}", self.name), &self.name)?
-                .succeeded()?;
-            return Ok(true);
-        }
-        again.succeeded()?;
-        Ok(false)
-    }
-
-    fn check(&self, act: Act, wanted: Declared) -> Result<()> {
-        if act == Act::Destroy {
-            let left = self.observer.workloads(&self.name)?;
-            ensure!(left.is_empty(), "workloads are left: {left:#?}");
-        } else {
-            expect_serving(
-                &self.observer,
-                &self.name,
-                wanted.replicas as usize,
-                wanted.image,
-            )?;
-            self.workspace.expect_empty_plan()?;
-        }
-        let foreign = self.foreign_now()?;
-        ensure!(
-            foreign == self.foreign,
-            "something foreign was touched: {foreign}"
-        );
-        Ok(())
-    }
-
-    /// Makes the stage ready for the next interruption and returns what is declared then.
-    fn reset(&self, act: Act, declared: Declared) -> Result<Declared> {
-        match act {
-            Act::Create => self.workspace.destroy()?.succeeded().map(drop)?,
-            Act::Destroy => self.apply(declared)?.succeeded().map(drop)?,
-            Act::Roll | Act::Scale => {}
-        }
-        Ok(declared)
     }
 }

@@ -278,7 +278,7 @@ fn kept_nowhere(workspace: &Workspace) -> Result<()> {
 }
 
 /// A text, and what stands in it in letters that hide it from a search.
-fn with_private(text: &str) -> Vec<String> {
+pub(super) fn with_private(text: &str) -> Vec<String> {
     use base64::Engine as _;
     let decoded = text
         .split('"')

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! AppSpec + Facts + Observation ──┬─> preflight/rooms.rs      project, limits, profiles, pools, groups
+//!                                 ├─> preflight/kept.rs       data that is there already
 //!                                 ├─> preflight/names.rs      instance names
 //!                                 └─> preflight/listeners.rs  ports of the host, fixed addresses
 //! ```
@@ -9,13 +10,14 @@
 //! Before: `reconcile/src/preflight.rs` has asked for the facts. After: each issue is a diagnostic at its attribute. Not
 //! here: what a configuration alone can tell (`app/declared`), and Incus's own checks of keys and devices.
 
+mod kept;
 mod listeners;
 mod names;
 mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::app::AppSpec;
+use crate::app::{AppSpec, Volume, VolumeClass};
 use crate::issue::{Issue, Step};
 use crate::observation::Observation;
 use crate::work::Work;
@@ -87,12 +89,22 @@ pub fn check(spec: &AppSpec, facts: &Facts, observation: &Observation, work: &Wo
         return issues;
     }
     rooms::check(spec, facts, observation, &mut issues);
+    kept::check(spec, facts, observation, &mut issues);
     names::check(spec, observation, work, &mut issues);
     listeners::check(spec, facts, observation, &mut issues);
     issues
 }
 
 impl Facts {
+    /// The pool of a volume; `None` for one that is shared if no such pool is known.
+    fn pool_of<'a>(&'a self, volume: &'a Volume) -> Option<&'a String> {
+        let default = match volume.class {
+            VolumeClass::Local => Some(&self.storage_pool),
+            VolumeClass::Replicated => self.shared_pool.as_ref(),
+        };
+        volume.pool.as_ref().or(default)
+    }
+
     /// The profiles that workloads of this declaration get.
     fn used_profiles(&self, spec: &AppSpec) -> Vec<String> {
         let default = || vec!["default".to_owned()];

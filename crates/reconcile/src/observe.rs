@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 
 use domain::app::render::Api;
-use domain::app::{key, volume_name};
+use domain::app::{is_volume_name, key};
 use domain::machine::disk;
 use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
-use domain::place::Place;
 use domain::work::Work;
 use incus::storage::{self, volume};
 use incus::{cluster, instance};
@@ -99,10 +98,7 @@ fn seen_volume(pool: &str, volume: volume::Volume) -> Option<(String, VolumeSeen
     let (app, of) = (key(key::APP)?.clone(), key(key::VOLUME)?.clone());
     // A copy that somebody made carries the keys, too: the name tells the one that is attached.
     let place = observation::place(&volume.config);
-    let alone = (place == Place::FIRST).then(|| volume_name(&app, None, &of));
-    if volume.name != volume_name(&app, Some(&place.key()), &of)
-        && Some(&volume.name) != alone.as_ref()
-    {
+    if !is_volume_name(&app, &place, &of, &volume.name) {
         return None;
     }
     let seen = VolumeSeen {

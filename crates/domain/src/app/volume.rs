@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::issue::{Issue, Step, element};
 use crate::observation::VolumeSeen;
+use crate::place::Place;
 
 /// A volume of each workload of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,13 @@ pub fn volume_name(app: &str, place: Option<&str>, volume: &str) -> String {
     }
 }
 
+/// Whether a storage volume of this name is the one of a place, and no copy of it: `incus storage volume copy` takes the
+/// keys along, and a backup is nobody's data. An app that had one replica keeps the name of that time for its first.
+pub fn is_volume_name(app: &str, place: &Place, volume: &str, name: &str) -> bool {
+    let alone = *place == Place::FIRST && name == volume_name(app, None, volume);
+    alone || name == volume_name(app, Some(&place.key()), volume)
+}
+
 /// What of the volumes cannot become what is declared: data is never moved, and never left behind unseen.
 pub fn moved(
     declared: &BTreeMap<String, Volume>,
@@ -63,35 +71,69 @@ pub fn moved(
 ) -> Vec<Issue> {
     let issue = |(name, volume): (&String, &Volume)| {
         let before = published.get(name)?;
-        let (attribute, is, wanted) = match &volume.pool {
-            _ if volume.class != before.class => {
-                ("class", before.class.word(), volume.class.word())
-            }
-            Some(pool) => {
-                let mut seen = seen.iter().filter(|seen| seen.volume == *name);
-                let elsewhere = seen.find(|seen| seen.pool != *pool)?;
-                ("pool", elsewhere.pool.as_str(), pool.as_str())
-            }
-            None => return None,
+        let mut seen = seen.iter().filter(|seen| seen.volume == *name);
+        let elsewhere = volume.pool.as_ref().and_then(|pool| {
+            let elsewhere = seen.find(|seen| seen.pool != *pool)?;
+            Some(("pool", in_another_pool(elsewhere, pool)))
+        });
+        let (attribute, detail) = match volume.class == before.class {
+            true => elsewhere?,
+            false => ("class", another_class(before.class, volume.class)),
         };
         let mut path = element("volumes", name);
         path.push(Step::Attribute(attribute));
         Some(Issue::new(
             path,
-            "A volume cannot be moved",
-            format!(
-                "The {attribute} of volume {name:?} is {is:?}, and {wanted:?} is declared. Data is not moved by an apply. Declare a \
-                 volume of another name and copy the data, or change it back."
-            ),
+            "The data of a volume is elsewhere",
+            detail,
         ))
     };
     declared.iter().filter_map(issue).collect()
 }
 
+/// What to tell of a volume that would be left behind for an empty one.
+pub(crate) fn in_another_pool(seen: &VolumeSeen, pool: &str) -> String {
+    let VolumeSeen {
+        name: there,
+        pool: its_pool,
+        ..
+    } = seen;
+    format!(
+        "The volume {there} is in the pool {its_pool}, and is declared to be in {pool}, where it would be empty. Expected \
+         `pool = {its_pool:?}` or another name for a new volume. To move it, destroy the app without its volumes, run \
+         `incus storage volume move {its_pool}/{there} {pool}/{there}`, and apply this."
+    )
+}
+
+fn another_class(is: VolumeClass, declared: VolumeClass) -> String {
+    format!(
+        "Its class is {:?}, and {:?} is declared: no apply moves data. Declare a volume of another name and copy the data, or \
+         change it back.",
+        is.word(),
+        declared.word()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    /// what has the keys of a volume and another name is somebody's backup.
+    #[test]
+    fn a_copy_of_a_volume_is_not_the_volume() {
+        for (place, name, expected) in [
+            (Place::FIRST, "web-data", true),
+            (Place::FIRST, "web-0-data", true),
+            (Place::Ordinal(1), "web-1-data", true),
+            (Place::Machine("attic".to_owned()), "web-attic-data", true),
+            (Place::Ordinal(1), "web-data", false),
+            (Place::Ordinal(1), "web-0-data", false),
+            (Place::FIRST, "backup-web-data", false),
+            (Place::FIRST, "web-data-2", false),
+        ] {
+            let is_it = is_volume_name("web", &place, "data", name);
+            assert_eq!(is_it, expected, "{name} of {place}");
+        }
+    }
 
     fn volumes(class: VolumeClass, pool: Option<&str>) -> BTreeMap<String, Volume> {
         let volume = Volume {

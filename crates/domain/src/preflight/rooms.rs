@@ -161,11 +161,7 @@ fn volumes(spec: &AppSpec, facts: &Facts, issues: &mut Vec<Issue>) {
             ]
         };
         let what = format!("the volume {name:?}");
-        let default = match volume.class {
-            VolumeClass::Local => Some(&facts.storage_pool),
-            VolumeClass::Replicated => facts.shared_pool.as_ref(),
-        };
-        let Some(named) = volume.pool.as_ref().or(default) else {
+        let Some(named) = facts.pool_of(volume) else {
             issues.push(Issue::new(
                 at("class"),
                 "There is no pool for replicated volumes",

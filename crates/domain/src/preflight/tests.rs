@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::app::{AppType, Image, ImageReference, Placement, Replicas, Volume, VolumeClass};
-use crate::observation::{Member, MemberStatus, Power, Seen, of_app};
+use crate::observation::{Member, MemberStatus, Power, Seen, VolumeSeen, of_app};
+use crate::place::Place;
 
 fn spec(r#type: AppType, replicas: Replicas) -> AppSpec {
     let image = Image {
@@ -326,4 +327,68 @@ fn profiles_can_make_an_app_exclusive() {
     expect(&stateless(1), &with(proxy("tcp:0.0.0.0:80")), &[profile]);
     expect(&exclusive(1), &fixed(), &[]);
     expect(&exclusive(2), &fixed(), &[profile]);
+}
+
+/// HF-25: a volume is never left behind for an empty one in another pool, whether that pool is named or follows from the
+/// class or the provider's default.
+#[test]
+fn data_stays_in_its_pool() {
+    let elsewhere = "The data of a volume is elsewhere";
+    let cases = [
+        (VolumeClass::Local, None, "local", None),
+        (VolumeClass::Local, Some("local"), "local", None),
+        (VolumeClass::Local, Some("old"), "old", None),
+        (VolumeClass::Local, None, "old", Some("class")),
+        (VolumeClass::Local, Some("local"), "old", Some("pool")),
+        (VolumeClass::Replicated, None, "local", Some("class")),
+        (VolumeClass::Local, None, "shared", Some("class")),
+    ];
+    for (class, pool, there, refused_at) in cases {
+        let mut declared = exclusive(1);
+        let volume = Volume {
+            class,
+            pool: pool.map(str::to_owned),
+            path: "/data".to_owned(),
+            size: None,
+        };
+        declared.volumes.insert("data".to_owned(), volume);
+        let mut facts = facts();
+        facts
+            .pools
+            .insert("old".to_owned(), facts.pools["local"].clone());
+        let work = Work::default();
+        let mut observation = of_app("web", &[], &members(&["n1"]), &work);
+        let seen = |pool: &str| VolumeSeen {
+            name: "web-data".to_owned(),
+            pool: pool.to_owned(),
+            member: Some("n1".to_owned()),
+            place: Place::FIRST,
+            volume: "data".to_owned(),
+            size: None,
+        };
+        observation.volumes.push(seen(there));
+        let told = |observation: &Observation| -> Vec<String> {
+            let issues = check(&declared, &facts, observation, &work);
+            issues.iter().map(ToString::to_string).collect()
+        };
+        let found = told(&observation);
+        let expected: Vec<String> = refused_at
+            .map(|at| format!("volumes[\"data\"].{at}: {elsewhere}"))
+            .into_iter()
+            .collect();
+        assert_eq!(
+            found.len(),
+            expected.len(),
+            "{class:?} {pool:?} {there}: {found:#?}"
+        );
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.starts_with(expected), "{found}");
+        }
+        // What was moved or copied to where it is declared is found there.
+        let declared_pool = facts.pool_of(&declared.volumes["data"]);
+        observation
+            .volumes
+            .push(seen(declared_pool.expect("a pool")));
+        assert_eq!(told(&observation), [""; 0], "{class:?} {pool:?} {there}");
+    }
 }

@@ -120,12 +120,10 @@ impl<'a> Pass<'a> {
         let mut decision = self.create(place, None);
         // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
         if !decision.steps.is_empty() {
-            decision
-                .work
-                .slots
-                .entry(place.clone())
-                .or_default()
-                .serving = None;
+            // A place of which nothing is known yet has none, and counts from the first generation on.
+            if let Some(slot) = decision.work.slots.get_mut(place) {
+                slot.serving = None;
+            }
         }
         Some(decision)
     }

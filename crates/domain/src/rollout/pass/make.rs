@@ -177,8 +177,8 @@ impl Pass<'_> {
     }
 }
 
-/// Whether a volume that is there is the declared one: a pool that is not named may be any, so that data stays when the
-/// provider's default changes.
+/// Whether a volume that is there is the declared one: a pool that is not named may be any. Whether there is data in another
+/// pool than the declared one is asked before (`preflight/kept.rs`).
 fn is_kept(declared: &Volume, seen: &VolumeSeen) -> bool {
     let pool = declared.pool.as_ref();
     pool.is_none_or(|pool| *pool == seen.pool)

@@ -98,19 +98,24 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Opti
             }
             start(template.cluster, name).await?;
         }
-        Step::StampHealthy { name, since, start } => {
+        Step::StampHealthy {
+            name,
+            since,
+            start,
+            description,
+        } => {
             let stamp = BTreeMap::from([
                 (key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since)),
                 (key::HEALTHY_START.to_owned(), start.clone()),
             ]);
             client
-                .send(instance::patch_config(project, name, &stamp))
+                .send(instance::patch_config(project, name, &stamp, description))
                 .await?;
         }
-        Step::ClearHealthy { name } => {
+        Step::ClearHealthy { name, description } => {
             let stamp = BTreeMap::from([(key::HEALTHY_SINCE.to_owned(), String::new())]);
             client
-                .send(instance::patch_config(project, name, &stamp))
+                .send(instance::patch_config(project, name, &stamp, description))
                 .await?;
         }
         Step::KeepOutput { name, never_ran } => {

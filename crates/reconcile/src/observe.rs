@@ -166,6 +166,7 @@ fn seen(instance: incus::instance::Instance) -> Seen {
             .filter(|location| !location.is_empty() && location != "none"),
         name: instance.name,
         config: instance.config,
+        description: instance.description,
     }
 }
 

@@ -206,6 +206,7 @@ fn workload(name: &str, spec: &str) -> Seen {
         healthy_since: None,
         started_at: String::new(),
         ever_started: true,
+        description: String::new(),
     }
 }
 

@@ -231,7 +231,7 @@ fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
         | Step::Start { place, .. }
         | Step::Delete { place, .. } => place.machine().map(str::to_owned),
         Step::StampHealthy { name, .. }
-        | Step::ClearHealthy { name }
+        | Step::ClearHealthy { name, .. }
         | Step::KeepOutput { name, .. } => {
             let mut workloads = observation.workloads.iter();
             let workload = workloads.find(|workload| workload.name == *name);

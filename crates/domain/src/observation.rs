@@ -201,6 +201,9 @@ pub struct Observation {
     /// What Incus said when a workload could not be started, by instance name.
     #[serde(skip)]
     pub start_errors: BTreeMap<String, String>,
+    /// Names of workloads that Incus is making and lists nowhere yet; asked for only where nothing may run beside them.
+    #[serde(skip)]
+    pub pending: BTreeSet<String>,
     /// What Incus said when a workload could not even be made, by the name that it would have had.
     #[serde(skip)]
     pub create_errors: BTreeMap<String, String>,

@@ -2,6 +2,7 @@
 //!
 //! Before: the provider's configuration. After: every other file of this crate.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::app::{Volume, VolumeClass};
@@ -51,6 +52,9 @@ pub struct Cluster {
     of_members: Client,
     /// Taken by whoever executes steps.
     pub(crate) steps: Arc<Semaphore>,
+    /// How many workloads are about to be made on each member, and are in nobody's list yet: apps that are applied side by
+    /// side would else all choose the same one.
+    pub(crate) coming: Arc<std::sync::Mutex<BTreeMap<String, usize>>>,
     /// Taken by whoever pulls an image.
     pub(crate) pulls: Arc<Pulls>,
     known: Arc<Mutex<Known>>,
@@ -78,6 +82,7 @@ impl Cluster {
             fleet_project: settings.fleet_project,
             storage_pool: settings.storage_pool,
             shared_pool: settings.shared_pool,
+            coming: Arc::default(),
             steps: Arc::new(Semaphore::new(APPS_AT_A_TIME)),
             pulls: Arc::default(),
             known: Arc::default(),

@@ -8,7 +8,7 @@ mod pass;
 mod remove;
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use domain::app::render::Surroundings;
@@ -16,10 +16,11 @@ use domain::app::{AppSpec, AppType};
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::phase::Phase;
-use domain::rollout::{self, phase};
+use domain::rollout::{self, phase, removal};
 use domain::secret::Secrets;
 use domain::status::AppStatus;
 use domain::work::Work;
+use incus::operation::{self, Progress};
 use incus::{instance, profile};
 use tokio_util::sync::CancellationToken;
 
@@ -262,6 +263,21 @@ async fn addresses(cluster: &Cluster, observation: &Observation) -> BTreeMap<Str
         .await
         .into_iter()
         .collect()
+}
+
+/// The instances of the app that Incus is busy with: one that is being made is in no list until its image is unpacked.
+async fn making(cluster: &Cluster, app: &str, work: &Work) -> Result<BTreeSet<String>, Error> {
+    let operations = operation::list(&cluster.project);
+    let operations = cluster.client.send(operations).await?;
+    let running = operations
+        .iter()
+        .filter(|operation| operation.progress() == Progress::Running);
+    let named = running
+        .flat_map(|operation| operation.resources.get("instances"))
+        .flatten()
+        .filter_map(|address| address.split('?').next()?.rsplit('/').next());
+    let is_ours = |name: &&str| work.by_name(name).is_some() || removal::may_be_workload(app, name);
+    Ok(named.filter(is_ours).map(str::to_owned).collect())
 }
 
 /// A workload and the member that it is on.

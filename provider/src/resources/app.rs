@@ -350,7 +350,12 @@ fn observe_pending(
     }
     let found = match import::found(name, adopts, snapshot) {
         Ok(found) => found,
-        Err(refused) => return read.diagnostics.push(import::spoilt(name, &refused)),
+        // Nobody who plans something else has to wait for it; the apply that would take them over refuses.
+        Err(refused) => {
+            let spoilt = import::spoilt(name, &refused);
+            let warning = Diagnostic::warning(spoilt.summary).detail(spoilt.detail);
+            return read.diagnostics.push(warning);
+        }
     };
     let workloads = import::workloads(&found, observation.workloads.clone());
     read.state.set_attr("workloads", workloads);

@@ -3,12 +3,11 @@
 //! Before: `declared/volume.rs` reads what the user wrote. After: `rollout` makes a custom storage volume for each place
 //! of the app before its first workload, and keeps the workload where its local volumes are.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::issue::{Issue, Step, element};
+use super::{AppSpec, Replicas};
+use crate::issue::{Issue, Step, attribute, element};
 use crate::observation::VolumeSeen;
 use crate::place::Place;
 
@@ -64,11 +63,18 @@ pub fn is_volume_name(app: &str, place: &Place, volume: &str, name: &str) -> boo
 }
 
 /// What of the volumes cannot become what is declared: data is never moved, and never left behind unseen.
-pub fn moved(
-    declared: &BTreeMap<String, Volume>,
-    published: &BTreeMap<String, Volume>,
-    seen: &[VolumeSeen],
-) -> Vec<Issue> {
+pub fn moved(declared: &AppSpec, published: &AppSpec, seen: &[VolumeSeen]) -> Vec<Issue> {
+    let per_node = |spec: &AppSpec| spec.replicas == Replicas::PerNode;
+    if per_node(declared) != per_node(published) && !seen.is_empty() {
+        let detail = format!(
+            "Replicas were {}, and are declared as {}. Volumes belong to a replica or to a machine, and the new workloads would \
+             begin with empty ones. Declare an app of another name and copy the data, or change it back.",
+            published.replicas, declared.replicas
+        );
+        let summary = "The data of a volume is elsewhere";
+        return vec![Issue::new(attribute("replicas"), summary, detail)];
+    }
+    let (declared, published) = (&declared.volumes, &published.volumes);
     let issue = |(name, volume): (&String, &Volume)| {
         let before = published.get(name)?;
         let mut seen = seen.iter().filter(|seen| seen.volume == *name);
@@ -116,7 +122,10 @@ fn another_class(is: VolumeClass, declared: VolumeClass) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::app::{AppType, Image, ImageReference};
     /// what has the keys of a volume and another name is somebody's backup.
     #[test]
     fn a_copy_of_a_volume_is_not_the_volume() {
@@ -135,14 +144,17 @@ mod tests {
         }
     }
 
-    fn volumes(class: VolumeClass, pool: Option<&str>) -> BTreeMap<String, Volume> {
+    fn app(replicas: Replicas, class: VolumeClass, pool: Option<&str>) -> AppSpec {
         let volume = Volume {
             class,
             pool: pool.map(str::to_owned),
             path: "/data".to_owned(),
             size: None,
         };
-        BTreeMap::from([("data".to_owned(), volume)])
+        let image = Image::own(ImageReference::Alias("v1".to_owned()));
+        let mut app = AppSpec::new("db", AppType::GenericExclusive, replicas, image);
+        app.volumes = BTreeMap::from([("data".to_owned(), volume)]);
+        app
     }
 
     /// Design 7: what is there stays where it is; the provider's default may change, and a size may.
@@ -163,8 +175,9 @@ mod tests {
             (Local, Some("slow"), Some("volumes[\"data\"].pool")),
             (Replicated, None, Some("volumes[\"data\"].class")),
         ] {
-            let before = volumes(Local, None);
-            let issues = moved(&volumes(class, pool), &before, core::slice::from_ref(&seen));
+            let before = app(Replicas::Count(1), Local, None);
+            let after = app(Replicas::Count(1), class, pool);
+            let issues = moved(&after, &before, core::slice::from_ref(&seen));
             let told = issues.first().map(ToString::to_string);
             let as_expected = match (&told, expected) {
                 (Some(told), Some(path)) => told.starts_with(path),

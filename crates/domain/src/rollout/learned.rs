@@ -70,7 +70,14 @@ impl Learned {
         self.ended.extend(ended);
         observation.unfinished = unfinished;
         observation.ended.clone_from(&self.ended);
-        while let Some((name, (place, error))) = self.failed_creates.pop_first() {
+        let pending = |name: &String| observation.pending.contains(name);
+        let (later, now): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            core::mem::take(&mut self.failed_creates)
+                .into_iter()
+                .partition(|(name, _)| pending(name));
+        // Whoever lost the answer to a create looks again when Incus has ended it.
+        self.failed_creates = later;
+        for (name, (place, error)) in now {
             let mut workloads = observation.workloads.iter();
             if workloads.any(|workload| workload.name == name) {
                 // It was made, and starting it failed once; the next passes try again, or see that it runs.

@@ -50,6 +50,7 @@ impl<'a> Pass<'a> {
             .or_else(|| self.first(Self::stopped))
             .or_else(|| self.first(Self::not_made))
             .or_else(|| self.first(Self::given_up))
+            .or_else(|| self.in_the_way())
             .or_else(|| self.first(Self::missing))
             .or_else(|| self.waiting())
             .or_else(|| self.out_of_reach())
@@ -140,7 +141,7 @@ impl<'a> Pass<'a> {
                     trial: Trial::Running { healthy_by },
                     ..
                 } => Some(self.next_look(candidate, *healthy_by)),
-                Slot::Unknown(_) => Some(PROBE_INTERVAL),
+                Slot::Unknown(_) | Slot::Pending => Some(PROBE_INTERVAL),
                 _ => None,
             })
             .min()
@@ -174,8 +175,7 @@ impl<'a> Pass<'a> {
         let Slot::Outdated(serving) = slot else {
             return None;
         };
-        let replaces = self.spec.r#type.strategy() == Strategy::StopReplace;
-        let mut decision = match replaces && !slot::is_down(serving) {
+        let mut decision = match self.replaces() && !slot::is_down(serving) {
             // Whose the next name is shows before anything stops (HF-22).
             true => match self
                 .free_name(place)
@@ -190,6 +190,11 @@ impl<'a> Pass<'a> {
             },
             false => self.create(place, Some(serving)),
         };
+        // It was stopped for a successor that cannot come now: it serves until one can.
+        let is_stuck = matches!(decision.next, Next::NoMember(_) | Next::Conflict(_));
+        if self.replaces() && is_stuck && self.is_worth_a_start(serving) {
+            return Some(self.start(serving, serving.healthy_since.is_some()));
+        }
         if !decision.steps.is_empty() {
             decision
                 .work
@@ -199,6 +204,16 @@ impl<'a> Pass<'a> {
                 .serving = Some(serving.generation);
         }
         Some(decision)
+    }
+
+    /// What is surplus goes first where nothing may run beside its successor: it may hold what that one needs.
+    pub(super) fn in_the_way(&self) -> Option<Decision> {
+        self.replaces().then(|| self.surplus()).flatten()
+    }
+
+    /// Whether the old generation stops before the new one comes.
+    pub(super) fn replaces(&self) -> bool {
+        self.spec.r#type.strategy() == Strategy::StopReplace
     }
 
     /// The highest place beyond the declared count, gracefully.
@@ -369,8 +384,9 @@ pub(super) fn recorded(work: &Work, observation: &Observation) -> Work {
         .map(|workload| workload.name.as_str())
         .collect();
     for slot in next.slots.values_mut() {
-        slot.workloads
-            .retain(|made| names.contains(made.name.as_str()));
+        slot.workloads.retain(|made| {
+            names.contains(made.name.as_str()) || observation.pending.contains(&made.name)
+        });
     }
     for workload in &observation.workloads {
         if next.made(&workload.place, workload.generation).is_none() {

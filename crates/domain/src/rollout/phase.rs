@@ -74,7 +74,7 @@ fn of_slot(slot: &Slot<'_>, spec: &AppSpec, work: &Work) -> Phase {
         Slot::Unknown(_) => Phase::Unknown,
         Slot::OutOfReach(_) => Phase::Unknown,
         Slot::Missing | Slot::Stopped { .. } => Phase::Degraded,
-        Slot::Rival(_) => Phase::Starting,
+        Slot::Pending | Slot::Rival(_) => Phase::Starting,
         Slot::GivenUp {
             serving: Some(workload),
             ..

@@ -48,6 +48,8 @@ pub enum Slot<'a> {
     StaleCandidate(&'a Workload),
     /// Something else than declared serves, alone (HO-APP-34).
     Outdated(&'a Workload),
+    /// Incus is making a workload here, for an executor that was cut off: it will be listed when it is made.
+    Pending,
     /// It runs beside the candidate, where only one may run.
     Rival(&'a Workload),
     /// This revision has failed here and is not tried again.
@@ -129,6 +131,9 @@ impl<'a, 'b> Judge<'a, 'b> {
         {
             return Slot::LeftAlone;
         }
+        if self.is_pending(place, &here) {
+            return Slot::Pending;
+        }
         let unknown = here.iter().find(|one| one.status == Status::Unknown);
         let unknown = unknown.copied();
         let lost = here.iter().find(|one| one.status == Status::Lost).copied();
@@ -186,6 +191,16 @@ impl<'a, 'b> Judge<'a, 'b> {
             doomed.retain(|workload| !serves(workload));
         }
         doomed
+    }
+
+    /// Whether Incus is making what is on record here, and does not list it yet.
+    fn is_pending(&self, place: &Place, here: &[&Workload]) -> bool {
+        let slot = self.work.slots.get(place);
+        let mut made = slot.into_iter().flat_map(|slot| &slot.workloads);
+        made.any(|made| {
+            let pending = &self.observation.pending;
+            pending.contains(&made.name) && here.iter().all(|one| one.name != made.name)
+        })
     }
 
     /// Whether only one workload of a place may run at a time.

@@ -69,7 +69,7 @@ struct There {
 /// `soaking` for ten seconds, or stamped an hour `ahead`; `well` or `sick` at this pass; `ended` (seen stopped before, whatever is listed); its
 /// output `kept`, or its start `refused`; its member.
 ///
-/// `volume 0 data @m1` (of one GiB), `unmade 0 g1` (Incus refused to make it), `failed 0 g1` (for this revision), `old failed 0
+/// `volume 0 data @m1` (of one GiB), `unmade 0 g1` (Incus refused to make it), `pending 0 g1` (it is at it), `failed 0 g1` (for this revision), `old failed 0
 /// g1`; `record 0 g7`, `record 0 serving g1`, `trial 0 g1 10m` (began so long ago), `old trial 0 g1 10m` (for a revision
 /// before), `doomed 0 g1` (its deletion was decided), `foreign NAME of OWNER`, `foreign NAME`, `unclear NAME`.
 fn there(words: &str) -> There {
@@ -114,6 +114,11 @@ fn there_with(beside: &str, words: &str) -> There {
                 let name = format!("web-{place}-{generation}");
                 let errors = &mut there.observation.create_errors;
                 errors.insert(name, "no space".to_owned());
+            }
+            ["pending", place, generation] => {
+                there.trial(place, generation, "0s", REVISION);
+                let name = format!("web-{place}-{generation}");
+                there.observation.pending.insert(name);
             }
             ["failed", place, generation] => there.failed(place, generation, REVISION),
             ["old", "failed", place, generation] => there.failed(place, generation, REVISION - 1),

@@ -4,9 +4,11 @@
 //! it. What a pass learns that Incus does not keep (a kept output, a failed start) is carried to the next pass here.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use domain::app::Strategy;
 use domain::moment::Moment;
 use domain::observation::{Observation, Workload};
 use domain::rollout::learned::{DISTURBANCES, Learned, TooOften, Unmade};
@@ -14,7 +16,7 @@ use domain::rollout::step::Step;
 use domain::rollout::{self, Decision, Next, PROBE_INTERVAL};
 use futures_util::stream::{self, StreamExt as _};
 
-use super::{Means, Rollout, whereabouts};
+use super::{Means, Rollout, making, whereabouts};
 use crate::clock;
 use crate::error::Error;
 use crate::execute::{Template, execute};
@@ -62,8 +64,8 @@ pub(super) async fn run(
     let mut memory = Memory::default();
     loop {
         let now = clock::now();
-        let observation = observe(rollout, &mut memory, now).await?;
-        let decision = rollout::decide(rollout.spec, &observation, &rollout.work, now);
+        let mut observation = observe(rollout, &mut memory, now).await?;
+        let (decision, coming) = choose(rollout, &mut observation, now);
         let decision = decision.without(&means.around.secrets, &rollout.work);
         check_for_end(rollout, &observation, now, give_up_at, &decision)?;
         if !record(rollout, &decision, &mut memory).await? {
@@ -74,6 +76,7 @@ pub(super) async fn run(
             Performed::Wholly => decision.next,
             Performed::InPart => Next::Wait(PROBE_INTERVAL),
         };
+        drop(coming);
         match next {
             Next::Again => {}
             Next::Wait(time) => {
@@ -117,18 +120,66 @@ pub(super) async fn run(
     }
 }
 
+/// What is decided, with an eye on what other apps of this process are about to make; they see the same of this one until
+/// the steps are done.
+fn choose<'a>(
+    rollout: &Rollout<'a>,
+    observation: &mut Observation,
+    now: Moment,
+) -> (Decision, Coming<'a>) {
+    let coming = &rollout.cluster.coming;
+    let mut announced = coming.lock().unwrap_or_else(PoisonError::into_inner);
+    for (member, workloads) in announced.iter() {
+        *observation.load.entry(member.clone()).or_default() += workloads;
+    }
+    let decision = rollout::decide(rollout.spec, observation, &rollout.work, now);
+    let member = |step: &Step| match step {
+        Step::Create { member, .. } => member.clone(),
+        _ => None,
+    };
+    let members: Vec<String> = decision.steps.iter().filter_map(member).collect();
+    for member in &members {
+        *announced.entry(member.clone()).or_default() += 1;
+    }
+    drop(announced);
+    (decision, Coming { coming, members })
+}
+
+/// Workloads that are announced until they are made, or are not going to be.
+struct Coming<'a> {
+    coming: &'a Mutex<BTreeMap<String, usize>>,
+    members: Vec<String>,
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        let mut announced = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        for member in &self.members {
+            if let Some(workloads) = announced.get_mut(member) {
+                *workloads = workloads.saturating_sub(1);
+            }
+        }
+    }
+}
+
 async fn observe(
     rollout: &Rollout<'_>,
     memory: &mut Memory,
     now: Moment,
 ) -> Result<Observation, Error> {
+    let strategy = rollout.spec.r#type.strategy();
+    // Asked before the list: what is made between the two answers is in one of them.
+    let pending = match strategy {
+        Strategy::StopReplace => making(rollout.cluster, &rollout.spec.name, &rollout.work).await?,
+        Strategy::BlueGreen => BTreeSet::new(),
+    };
     let world = observe::world(rollout.cluster).await?;
     let mut observation = world.of_app(&rollout.spec.name, &rollout.work);
     observation.architecture.clone_from(&rollout.architecture);
     if !rollout.spec.volumes.is_empty() {
         observation.volumes = observe::volumes(rollout.cluster, &rollout.spec.name).await?;
     }
-    let strategy = rollout.spec.r#type.strategy();
+    observation.pending = pending;
     let applied = memory.learned.apply(&mut observation, strategy);
     applied.map_err(|unmade| memory.unmade(unmade))?;
     let on_trial: Vec<String> = rollout::to_probe(rollout.spec, &observation, &rollout.work, now)

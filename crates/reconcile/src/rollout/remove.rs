@@ -13,10 +13,9 @@ use domain::rollout::PROBE_INTERVAL;
 use domain::rollout::learned::DISTURBANCES;
 use domain::rollout::removal::{self, Removal};
 use domain::work::Work;
-use incus::operation::{self, Progress};
 use tokio_util::sync::CancellationToken;
 
-use super::{until, whereabouts};
+use super::{making, until, whereabouts};
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::execute::{delete, delete_volume};
@@ -197,21 +196,6 @@ impl Late {
         self.looks += 1;
         !self.names.is_empty() && self.looks <= LATE_LOOKS
     }
-}
-
-/// The instances of the app that Incus is busy with: one that is being made is in no list until its image is unpacked.
-async fn making(cluster: &Cluster, app: &str, work: &Work) -> Result<BTreeSet<String>, Error> {
-    let operations = operation::list(&cluster.project);
-    let operations = cluster.client.send(operations).await?;
-    let running = operations
-        .iter()
-        .filter(|operation| operation.progress() == Progress::Running);
-    let named = running
-        .flat_map(|operation| operation.resources.get("instances"))
-        .flatten()
-        .filter_map(|address| address.split('?').next()?.rsplit('/').next());
-    let is_ours = |name: &&str| work.by_name(name).is_some() || removal::may_be_workload(app, name);
-    Ok(named.filter(is_ours).map(str::to_owned).collect())
 }
 
 /// Makes sure that nothing which may be the app's hides on a member that does not answer: if the record was lost, the name

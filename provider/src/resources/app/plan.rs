@@ -107,9 +107,8 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         return;
     }
     let moved = private.as_ref().map(|seen| {
-        let published = seen.spec.as_ref().map(|spec| &spec.volumes);
-        let seen = &seen.observation.volumes;
-        app::moved(&spec.volumes, published.unwrap_or(&spec.volumes), seen)
+        let published = seen.spec.as_ref().unwrap_or(&spec);
+        app::moved(&spec, published, &seen.observation.volumes)
     });
     if let Some(moved) = moved.filter(|moved| !moved.is_empty()) {
         return plan.diagnostics.extend(diagnose::issues(&moved));

@@ -73,12 +73,7 @@ impl<'a> Pass<'a> {
         let Slot::GivenUp { failure, serving } = slot else {
             return None;
         };
-        let in_vain = |workload: &&Workload| {
-            self.observation.start_errors.contains_key(&workload.name)
-                || self.observation.ended.contains(&workload.name)
-        };
-        let stopped = serving.filter(|workload| workload.status == Status::Stopped);
-        if let Some(stopped) = stopped.filter(|workload| !in_vain(workload)) {
+        if let Some(stopped) = serving.filter(|workload| self.is_worth_a_start(workload)) {
             return Some(self.start(stopped, stopped.healthy_since.is_some()));
         }
         let serving = serving.filter(|workload| slot::runs(workload));
@@ -94,6 +89,13 @@ impl<'a> Pass<'a> {
             })),
             ..self.nothing()
         })
+    }
+
+    /// Whether a workload is stopped, and nobody has tried in vain to start it.
+    pub(super) fn is_worth_a_start(&self, workload: &Workload) -> bool {
+        let in_vain = self.observation.start_errors.contains_key(&workload.name)
+            || self.observation.ended.contains(&workload.name);
+        workload.status == Status::Stopped && !in_vain
     }
 
     fn record(

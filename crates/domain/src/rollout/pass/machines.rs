@@ -17,7 +17,11 @@ impl<'a> Pass<'a> {
             .filter_map(|(place, slot)| Some((place, self.act(place, slot)?)))
             .partition(|(_, act)| act.next == Next::Again);
         let held_up = || held_up.into_iter().next().map(|(_, act)| act);
-        self.together(acts)
+        // What serves is stopped for a candidate that has failed: that waits for nobody.
+        let urgent = || self.replaces().then(|| self.failed()).flatten();
+        self.in_the_way()
+            .or_else(urgent)
+            .or_else(|| self.together(acts))
             .or_else(|| self.waiting())
             .or_else(|| self.failed())
             .or_else(held_up)

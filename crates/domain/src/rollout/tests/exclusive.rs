@@ -47,6 +47,30 @@ fn what_fails_gives_way_to_what_served_before() {
     );
 }
 
+/// A create that was cut off goes on inside Incus: what it makes is waited for, and nothing is started or made beside it.
+#[test]
+fn what_is_being_made_is_waited_for() {
+    check(
+        "
+        v2 x1 alone | 0 g0 v1 unfinished healthy, pending 0 g1 | wait 1s
+        v2 x1 alone | 0 g0 v1 unfinished healthy, pending 0 g1, failed 0 g1 | wait 1s
+        v1 x1 alone | pending 0 g0 | wait 1s
+        v2 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 running, pending 0 g1 | wait 1s
+        ",
+    );
+}
+
+/// What is surplus may hold what its successor needs, so it goes first.
+#[test]
+fn what_is_in_the_way_goes_first() {
+    check(
+        "
+        v1 x1 alone | @m1 g0 v1 running healthy | machine m1: remove generation 0; again
+        v1 x1 alone | 0 g0 v1 running healthy, 1 g0 v1 running healthy | replica 1: remove generation 0; again
+        ",
+    );
+}
+
 /// A create that was cut off came late: of three, the way back stays, whatever runs.
 #[test]
 fn the_way_back_outlives_what_came_late() {

@@ -4,7 +4,9 @@
 //! or the same steps by raw API. Two figures of another provider cannot be measured here and are constants.
 #![allow(clippy::print_stdout, reason = "this is the program's way to speak")]
 
+mod decide;
 mod join;
+mod many;
 mod media;
 mod plan;
 mod rollout;
@@ -39,13 +41,15 @@ pub fn run(names: &[&str]) -> Result<()> {
 type Benchmark = fn(&Context) -> Result<()>;
 
 /// In the order in which they run.
-const BENCHMARKS: [(&str, Benchmark); 6] = [
+const BENCHMARKS: [(&str, Benchmark); 8] = [
     ("start", start::run),
     ("size", size::run),
     ("seeds", |_| seeds::run()),
+    ("decide", |_| decide::run()),
     ("media", media::run),
     ("join", join::run),
     ("apps", apps),
+    ("rollout", many::run),
 ];
 
 /// The first two on one lab, which a rollout leaves as it was.

@@ -3,10 +3,12 @@
 //! Before: `provider.rs` has read the configuration. After: the resources ask for the cluster, and for one snapshot of
 //! it. Nothing is opened before the first use, so a configuration without apps needs no Incus.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::app::AppSpec;
 use domain::moment::Moment;
+use domain::observation::VolumeSeen;
 use incus::Fingerprint;
 use reconcile::cluster::Cluster;
 use reconcile::member::Survey;
@@ -47,6 +49,8 @@ pub(crate) struct Snapshot {
     pub(crate) fleet: Fleet,
     /// Instances and members.
     pub(crate) world: World,
+    /// The storage volumes of apps, by app.
+    pub(crate) volumes: BTreeMap<String, Vec<VolumeSeen>>,
     /// When.
     pub(crate) at: Moment,
     /// The certificate of the cluster that it is of.
@@ -178,9 +182,20 @@ async fn take_once(cluster: &Cluster) -> Result<Snapshot, Error> {
     cluster.server().await?;
     let of = cluster.client.cluster();
     let (fleet, world) = tokio::try_join!(store::snapshot(cluster), observe::world(cluster))?;
+    let mut entries = fleet
+        .apps
+        .values()
+        .filter_map(|record| record.entry.as_ref());
+    let has_volumes = |spec: &AppSpec| !spec.volumes.is_empty();
+    // Most fleets have none, and then nobody waits for a list of them.
+    let volumes = match entries.any(|entry| entry.spec.as_ref().is_some_and(has_volumes)) {
+        true => observe::volumes_of_apps(cluster).await?,
+        false => BTreeMap::new(),
+    };
     Ok(Snapshot {
         fleet,
         world,
+        volumes,
         at: clock::now(),
         cluster: of,
     })

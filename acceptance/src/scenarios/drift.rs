@@ -129,7 +129,9 @@ fn name_taken(context: &Context) -> Result<()> {
     let before = squat("taken-g1", json!({ APP_KEY: "shop", GENERATION_KEY: "1" }))?;
     write(VERSION_2)?;
     let refused = workspace.apply()?.failed()?;
-    refused.says("taken-g1")?.says("belongs to app \"shop\"")?;
+    refused
+        .says("taken-g1")?
+        .says("carries the keys of app \"shop\"")?;
     ensure!(
         observer.get("/1.0/instances/taken-g1")? == before,
         "another app's instance was changed"

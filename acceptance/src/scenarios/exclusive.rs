@@ -80,6 +80,14 @@ fn in_place(context: &Context) -> Result<()> {
     workspace.expect_empty_plan()?;
 
     write(VERSION_2, "")?;
+    workspace.expect_changes()?;
+    let planned = workspace.planned_change("homelab_app.data")?["after"]["rollout_steps"].take();
+    let expected = json!([
+        "replica 0: stop generation 0",
+        format!("replica 0: create generation 1 from {VERSION_2}"),
+        "replica 0: promote generation 1, remove generation 0",
+    ]);
+    ensure!(planned == expected, "{planned}");
     let (apply, seen) = watch(&observer, "data", || workspace.apply())?;
     apply.succeeded()?;
     ensure!(seen.most == 1, "{} ran at once", seen.most);

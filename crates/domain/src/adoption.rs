@@ -36,6 +36,8 @@ pub struct Found {
     pub member: Option<String>,
     /// The fingerprint of the image that it was made from, as Incus keeps it; empty if it was made from none.
     pub base_image: String,
+    /// What is said about it.
+    pub description: String,
 }
 
 /// Keys for one instance; an empty value removes one.
@@ -45,6 +47,8 @@ pub struct Stamp {
     pub name: String,
     /// Its keys.
     pub keys: BTreeMap<String, String>,
+    /// What is said about it, which stays its maker's word.
+    pub description: String,
     /// Since when it counts as healthy: what serves has proven itself by serving, so it stands no trial.
     pub healthy_since: Moment,
 }
@@ -109,6 +113,7 @@ fn one(app: &str, name: &str, seen: &[Seen]) -> Result<Found, Refusal> {
     }
     Ok(Found {
         base_image: text("volatile.base_image"),
+        description: instance.description.clone(),
         name,
         member,
     })
@@ -204,6 +209,7 @@ pub fn decide(
         adoption.stamps.push(Stamp {
             name: one.name.clone(),
             keys,
+            description: one.description.clone(),
             healthy_since,
         });
     }
@@ -250,6 +256,7 @@ pub fn shown(found: &[Found]) -> Vec<Workload> {
         started_at: String::new(),
         restarted: false,
         ever_started: true,
+        description: String::new(),
     };
     found.iter().enumerate().map(workload).collect()
 }
@@ -276,6 +283,7 @@ fn workload(spec: &AppSpec, one: &Found, place: Place, healthy_since: Moment) ->
         started_at: String::new(),
         restarted: false,
         ever_started: true,
+        description: String::new(),
     }
 }
 

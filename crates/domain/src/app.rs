@@ -25,7 +25,8 @@ pub use health::{CHECK_TIMEOUT, Check, HEALTHY_DEADLINE, Health, MIN_HEALTHY_TIM
 pub use image::{Image, ImageReference, ImageServer, Protocol, Track};
 pub(crate) use kind::PER_NODE;
 pub use kind::{AppType, NoReplicas, Replicas, Strategy};
-pub use volume::{Volume, VolumeClass, is_volume_name, volume_name};
+pub(crate) use volume::in_another_pool;
+pub use volume::{Volume, VolumeClass, is_volume_name, moved, volume_name};
 
 /// Prefix of every key of ours on Incus objects.
 pub const KEY_PREFIX: &str = "user.homelab-ops.";

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::{Replicas, key, workload_name};
 use crate::moment::Moment;
 use crate::place::Place;
-use crate::work::Work;
+use crate::work::{Made, Work};
 
 /// A member of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ pub struct Seen {
     pub started_at: String,
     /// Whether it was ever started.
     pub ever_started: bool,
+    /// What is said about it.
+    pub description: String,
 }
 
 /// Whether an instance runs.
@@ -97,6 +99,9 @@ pub struct Workload {
     pub restarted: bool,
     /// Whether it was ever started.
     pub ever_started: bool,
+    /// What is said about its Incus instance.
+    #[serde(skip)]
+    pub description: String,
 }
 
 /// A storage volume of an app.
@@ -164,7 +169,8 @@ pub struct Observation {
     /// Its storage volumes.
     #[serde(default)]
     pub volumes: Vec<VolumeSeen>,
-    /// The names that instances of others hold, with the app that says it owns each, if one does.
+    /// The names that instances of others hold and that workloads of this app could need, with the app that says it owns
+    /// each, if one does; and the copies of its workloads.
     pub foreign: BTreeMap<String, Option<String>>,
     /// Names whose holder is unknown, because the member does not answer.
     pub unclear: BTreeSet<String>,
@@ -256,18 +262,25 @@ pub fn of_app(app: &str, seen: &[Seen], members: &[Member], work: &Work) -> Obse
         members: members.to_vec(),
         ..Observation::default()
     };
+    let recorded = work.by_names();
     for instance in seen {
         if let Some(member) = &instance.member {
-            *observation.load.entry(member.clone()).or_default() += 1;
+            match observation.load.get_mut(member) {
+                Some(load) => *load += 1,
+                None => drop(observation.load.insert(member.clone(), 1)),
+            }
         }
-        match workload(app, instance, members, work) {
+        match workload(app, instance, members, &recorded) {
             Whose::Ours(workload) => observation.workloads.push(workload),
             Whose::Unclear => {
                 observation.unclear.insert(instance.name.clone());
             }
-            Whose::Foreign(owner) => {
+            // A list is of the whole fleet, and there are as many observations of it as apps.
+            Whose::Foreign(owner) if is_in_the_way(app, &instance.name) => {
+                let owner = owner.map(str::to_owned);
                 observation.foreign.insert(instance.name.clone(), owner);
             }
+            Whose::Foreign(_) => {}
         }
     }
     observation
@@ -351,15 +364,26 @@ pub fn place(config: &BTreeMap<String, String>) -> Place {
     ordinal.map_or(Place::FIRST, Place::Ordinal)
 }
 
-enum Whose {
-    Ours(Workload),
-    Unclear,
-    Foreign(Option<String>),
+/// Whether a workload of this app could be called so.
+fn is_in_the_way(app: &str, name: &str) -> bool {
+    name.strip_prefix(app)
+        .is_some_and(|rest| rest.starts_with('-'))
 }
 
-fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whose {
+enum Whose<'a> {
+    Ours(Workload),
+    Unclear,
+    Foreign(Option<&'a str>),
+}
+
+fn workload<'a>(
+    app: &str,
+    instance: &'a Seen,
+    members: &[Member],
+    recorded: &BTreeMap<&str, (&Place, &Made)>,
+) -> Whose<'a> {
     let Some(config) = &instance.config else {
-        let Some((place, made)) = work.by_name(&instance.name) else {
+        let Some((place, made)) = recorded.get(instance.name.as_str()) else {
             return Whose::Unclear;
         };
         let offline = members.iter().any(|member| {
@@ -367,7 +391,7 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
         });
         return Whose::Ours(Workload {
             name: instance.name.clone(),
-            place,
+            place: (*place).clone(),
             generation: made.generation,
             member: instance.member.clone(),
             image: String::new(),
@@ -381,11 +405,12 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
             started_at: String::new(),
             restarted: false,
             ever_started: true,
+            description: String::new(),
         });
     };
-    let owner = config.get(key::APP);
-    if owner.map(String::as_str) != Some(app) {
-        return Whose::Foreign(owner.cloned());
+    let owner = config.get(key::APP).map(String::as_str);
+    if owner != Some(app) {
+        return Whose::Foreign(owner);
     }
     let number = |name: &str| config.get(name).and_then(|text| text.parse().ok());
     let text = |name: &str| config.get(name).cloned().unwrap_or_default();
@@ -403,6 +428,7 @@ fn workload(app: &str, instance: &Seen, members: &[Member], work: &Work) -> Whos
             .get(key::HEALTHY_START)
             .is_some_and(|start| *start != instance.started_at),
         ever_started: instance.ever_started,
+        description: instance.description.clone(),
     })
 }
 

@@ -55,6 +55,15 @@ pub fn choose(
         })
 }
 
+/// Whether a member that has a workload may have its successor, too.
+pub fn is_open(observation: &Observation, member: &str, placement: Option<&Placement>) -> bool {
+    let mut members = observation.members.iter();
+    members.any(|one| {
+        let in_group = placement.is_none_or(|placement| one.groups.contains(&placement.group));
+        one.name == member && one.status == MemberStatus::Online && in_group
+    })
+}
+
 /// There are members, and none can take a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoMember {

@@ -21,6 +21,7 @@ pub mod step;
 mod tests;
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use crate::app::AppSpec;
 use crate::moment::Moment;
@@ -38,11 +39,12 @@ use step::Step;
 /// Whether every workload that is declared was made from this very declaration: then none is left to be made.
 pub fn has_every_workload(spec: &AppSpec, observation: &Observation) -> bool {
     let hash = spec.hash();
-    let made = |place: Place| {
-        let mut workloads = observation.workloads.iter();
-        workloads.any(|workload| workload.place == place && workload.spec == hash)
-    };
-    observation.places(spec.replicas).all(made)
+    let workloads = observation.workloads.iter();
+    let made = workloads.filter(|workload| workload.spec == hash);
+    let made: BTreeSet<&Place> = made.map(|workload| &workload.place).collect();
+    observation
+        .places(spec.replicas)
+        .all(|place| made.contains(&place))
 }
 
 /// How often a workload on trial is asked whether it is healthy.

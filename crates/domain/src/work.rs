@@ -181,6 +181,13 @@ impl Work {
         slot.failed = Some(record);
     }
 
+    /// Nobody has watched since: whoever goes on with the same revision begins every trial anew.
+    pub fn forget_trials(&mut self) {
+        for made in self.slots.values_mut().flat_map(|slot| &mut slot.workloads) {
+            made.trial = None;
+        }
+    }
+
     /// A rollout has succeeded: failures of before are history.
     pub(crate) fn forget_failures(&mut self) {
         self.failure = None;
@@ -189,7 +196,19 @@ impl Work {
         }
     }
 
-    /// The place and record of a workload, by the name of its Incus instance.
+    /// All workloads, by the names of their Incus instances.
+    pub(crate) fn by_names(&self) -> BTreeMap<&str, (&Place, &Made)> {
+        let mut names = BTreeMap::new();
+        for (place, slot) in &self.slots {
+            for made in &slot.workloads {
+                // As `by_name` does: the first one of a name counts.
+                names.entry(made.name.as_str()).or_insert((place, made));
+            }
+        }
+        names
+    }
+
+    /// The place and record of a workload, by the name of its Incus instance; a look at each, so not for all of them.
     pub fn by_name(&self, name: &str) -> Option<(Place, &Made)> {
         self.slots.iter().find_map(|(place, slot)| {
             let made = slot.workloads.iter().find(|made| made.name == name)?;

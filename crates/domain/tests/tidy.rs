@@ -114,6 +114,7 @@ fn domain_has_no_async_clock_randomness_or_io() {
     let manifest = read("crates/domain/Cargo.toml");
     let allowed = [
         "base64",
+        "schemars",
         "serde",
         "serde_json",
         "sha2",

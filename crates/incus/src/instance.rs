@@ -161,12 +161,17 @@ pub fn create(project: &str, post: &InstancePost) -> Request<Operation> {
 }
 
 /// Sets these keys of an instance's configuration and leaves the others; an empty value removes
-/// one.
-pub fn patch_config(project: &str, name: &str, config: &BTreeMap<String, String>) -> Request<()> {
+/// one. `description` is what is said about it already: Incus 6.0.4 empties it when it is not said again.
+pub fn patch_config(
+    project: &str,
+    name: &str,
+    config: &BTreeMap<String, String>,
+    description: &str,
+) -> Request<()> {
     let doing = format!("changing the configuration of instance {name}");
     Request::patch(path(&["instances", name]), doing, envelope::nothing)
         .project(project)
-        .json(json!({ "config": config }))
+        .json(json!({ "config": config, "description": description }))
 }
 
 /// Starts or stops an instance. `timeout` is how long it may take to go down by itself; with

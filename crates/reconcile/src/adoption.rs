@@ -40,7 +40,8 @@ pub(crate) async fn run(rollout: &mut Rollout<'_>) -> Result<(), Error> {
     }
     for stamp in &stamps {
         let keys = keys(stamp);
-        let request = instance::patch_config(&cluster.project, &stamp.name, &keys);
+        let request =
+            instance::patch_config(&cluster.project, &stamp.name, &keys, &stamp.description);
         cluster.client.send(request).await?;
     }
     Ok(())

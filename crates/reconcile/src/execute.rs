@@ -98,19 +98,24 @@ pub(crate) async fn execute(template: &Template<'_>, step: &Step) -> Result<Opti
             }
             start(template.cluster, name).await?;
         }
-        Step::StampHealthy { name, since, start } => {
+        Step::StampHealthy {
+            name,
+            since,
+            start,
+            description,
+        } => {
             let stamp = BTreeMap::from([
                 (key::HEALTHY_SINCE.to_owned(), clock::rfc3339(*since)),
                 (key::HEALTHY_START.to_owned(), start.clone()),
             ]);
             client
-                .send(instance::patch_config(project, name, &stamp))
+                .send(instance::patch_config(project, name, &stamp, description))
                 .await?;
         }
-        Step::ClearHealthy { name } => {
+        Step::ClearHealthy { name, description } => {
             let stamp = BTreeMap::from([(key::HEALTHY_SINCE.to_owned(), String::new())]);
             client
-                .send(instance::patch_config(project, name, &stamp))
+                .send(instance::patch_config(project, name, &stamp, description))
                 .await?;
         }
         Step::KeepOutput { name, never_ran } => {
@@ -134,8 +139,11 @@ async fn stop(cluster: &Cluster, name: &str, grace: Duration) -> Result<(), Erro
         client, project, ..
     } = cluster;
     let stop = |force| instance::set_state(project, name, Action::Stop, grace, force);
-    if client.finish(stop(false)).await.is_ok() {
-        return Ok(());
+    match client.finish(stop(false)).await {
+        Ok(_) => return Ok(()),
+        // It may be on its way down: the step is taken again, and nothing is forced before the grace is over.
+        Err(error) if error.is_interrupted() => return Err(error.into()),
+        Err(_) => {}
     }
     let Err(error) = client.finish(stop(true)).await else {
         return Ok(());
@@ -208,8 +216,15 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str, grace: Duration) -> Re
         client, project, ..
     } = cluster;
     let stop = |force| instance::set_state(project, name, Action::Stop, grace, force);
-    // Neither answer matters: the delete below tells whether it has stopped.
-    if grace.is_zero() || client.finish(stop(false)).await.is_err() {
+    // No other answer matters: the delete below tells whether it has stopped.
+    let by_force = match grace.is_zero() {
+        true => true,
+        false => match client.finish(stop(false)).await {
+            Err(error) if error.is_interrupted() => return Err(error.into()),
+            answer => answer.is_err(),
+        },
+    };
+    if by_force {
         let _ = client.finish(stop(true)).await;
     }
     match client.finish(instance::delete(project, name)).await {

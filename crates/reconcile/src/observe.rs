@@ -3,10 +3,10 @@
 //! Before: a Read, or a pass of `rollout.rs`. After: `domain::observation::of_app` picks out what concerns one app.
 //! Lists are read with `recursion=1`, never 2: that would ask every running instance for its state.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::app::render::Api;
-use domain::app::{AppSpec, is_volume_name, key};
+use domain::app::{is_volume_name, key};
 use domain::machine::disk;
 use domain::observation::{self, Member, MemberStatus, Observation, Power, Seen, VolumeSeen};
 use domain::work::Work;
@@ -58,68 +58,58 @@ async fn instances(cluster: &Cluster) -> Result<Vec<Seen>, Error> {
     Ok(instances.into_iter().map(seen).collect())
 }
 
-/// The storage volumes of an app in the pools that it uses; no request for an app without any.
+/// The storage volumes of an app.
 ///
 /// # Errors
-/// If no endpoint answers, or a pool is not there.
-pub async fn volumes(cluster: &Cluster, spec: &AppSpec) -> Result<Vec<VolumeSeen>, Error> {
-    let pools: BTreeSet<&str> = spec
-        .volumes
-        .values()
-        .filter_map(|volume| cluster.pool_of(volume))
-        .collect();
-    volumes_in(cluster, spec, pools).await
+/// If no endpoint answers.
+pub async fn volumes(cluster: &Cluster, app: &str) -> Result<Vec<VolumeSeen>, Error> {
+    let mut found = volumes_of_apps(cluster).await?;
+    Ok(found.remove(app).unwrap_or_default())
 }
 
-/// The same in all pools.
+/// The storage volumes of all apps, by app: in every pool, since data stays where it is when a default changes.
 ///
 /// # Errors
-/// If no endpoint answers, or a pool is gone by the time that it is asked for.
-pub(crate) async fn volumes_everywhere(
+/// If no endpoint answers.
+pub async fn volumes_of_apps(
     cluster: &Cluster,
-    spec: &AppSpec,
-) -> Result<Vec<VolumeSeen>, Error> {
-    if spec.volumes.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> Result<BTreeMap<String, Vec<VolumeSeen>>, Error> {
+    let mut found: BTreeMap<String, Vec<VolumeSeen>> = BTreeMap::new();
     let pools = cluster.client.send(storage::pools()).await?;
-    let names = pools.iter().map(|pool| pool.name.as_str());
-    volumes_in(cluster, spec, names.collect()).await
-}
-
-async fn volumes_in(
-    cluster: &Cluster,
-    spec: &AppSpec,
-    pools: BTreeSet<&str>,
-) -> Result<Vec<VolumeSeen>, Error> {
-    let mut found = Vec::new();
-    for pool in pools {
-        let list = volume::list_of(&cluster.project, pool);
-        let volumes = cluster.client.send(list).await?;
-        let ours = volumes
-            .into_iter()
-            .filter_map(|one| seen_volume(&spec.name, pool, one));
-        found.extend(ours);
+    for pool in pools.into_iter().map(|pool| pool.name) {
+        let list = volume::list_of(&cluster.project, &pool);
+        let volumes = match cluster.client.send(list).await {
+            // Whoever needs it will be told; nobody else has to wait for it.
+            Err(error) if error.is_not_found() => Vec::new(),
+            other => other?,
+        };
+        for volume in volumes {
+            if let Some((app, volume)) = seen_volume(&pool, volume) {
+                found.entry(app).or_default().push(volume);
+            }
+        }
     }
     Ok(found)
 }
 
-fn seen_volume(app: &str, pool: &str, volume: volume::Volume) -> Option<VolumeSeen> {
+/// A volume of ours, and of which app.
+fn seen_volume(pool: &str, volume: volume::Volume) -> Option<(String, VolumeSeen)> {
     let key = |name: &str| volume.config.get(name);
-    let is_ours = key(key::APP).map(String::as_str) == Some(app);
-    let of = key(key::VOLUME).filter(|_| is_ours)?.clone();
+    let (app, of) = (key(key::APP)?.clone(), key(key::VOLUME)?.clone());
+    // A copy that somebody made carries the keys, too: the name tells the one that is attached.
     let place = observation::place(&volume.config);
-    if !is_volume_name(app, &place, &of, &volume.name) {
+    if !is_volume_name(&app, &place, &of, &volume.name) {
         return None;
     }
-    Some(VolumeSeen {
+    let seen = VolumeSeen {
         place,
         size: key("size").and_then(|text| disk::parse_size(text)),
         volume: of,
         pool: pool.to_owned(),
         member: Some(volume.location).filter(|location| !location.is_empty() && location != "none"),
         name: volume.name,
-    })
+    };
+    Some((app, seen))
 }
 
 /// The members; none where Incus is not clustered.
@@ -176,6 +166,7 @@ fn seen(instance: incus::instance::Instance) -> Seen {
             .filter(|location| !location.is_empty() && location != "none"),
         name: instance.name,
         config: instance.config,
+        description: instance.description,
     }
 }
 

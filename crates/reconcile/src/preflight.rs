@@ -33,7 +33,9 @@ pub async fn check(cluster: &Cluster, spec: &AppSpec, work: &Work) -> Result<Vec
         let after = adoption::foresee(spec, &found, &observation, clock::now());
         observation = after.map_err(refused)?.1;
     }
-    observation.volumes = observe::volumes_everywhere(cluster, spec).await?;
+    if !spec.volumes.is_empty() {
+        observation.volumes = observe::volumes(cluster, &spec.name).await?;
+    }
     Ok(preflight::check(spec, &facts, &observation, work))
 }
 

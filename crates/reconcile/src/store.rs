@@ -92,7 +92,9 @@ pub async fn record(
         name: app.to_owned(),
         revision: work_revision,
     };
-    let names = match win(cluster, &name, document::write_work(work)?).await {
+    let mut keys = document::write_work(work)?;
+    keys.insert(WRITER.to_owned(), clock::writer());
+    let names = match win(cluster, &name, keys).await {
         // The number of a record says nothing to anybody: whether there is a newer revision does.
         Err(Error::Overtaken { .. }) => {
             still_highest_app(cluster, app, work.revision).await?;

@@ -458,7 +458,7 @@ fn name_of(step: &Step) -> &str {
         | Step::Stop { name, .. }
         | Step::Start { name, .. }
         | Step::StampHealthy { name, .. }
-        | Step::ClearHealthy { name }
+        | Step::ClearHealthy { name, .. }
         | Step::KeepOutput { name, .. }
         | Step::Delete { name, .. } => name,
     }

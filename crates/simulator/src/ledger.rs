@@ -71,7 +71,7 @@ impl Ledger {
                     *since = (*since).min(asked_at);
                 }
             }
-            Step::ClearHealthy { name } => self.unhealthy(name, asked_at),
+            Step::ClearHealthy { name, .. } => self.unhealthy(name, asked_at),
             _ => {}
         }
     }

@@ -39,14 +39,18 @@ fn main() -> ExitCode {
 }
 
 fn tell(seeds: Range<u64>) -> ExitCode {
+    let mut events = 0;
     for seed in seeds.clone() {
-        if let Err(failure) = trace::run(seed, None) {
-            println!("{failure}");
-            return ExitCode::FAILURE;
+        match trace::run(seed, None) {
+            Ok(of_story) => events += of_story,
+            Err(failure) => {
+                println!("{failure}");
+                return ExitCode::FAILURE;
+            }
         }
     }
     println!(
-        "{} stories, {}..{}, all invariants hold",
+        "{} stories of {events} events, {}..{}, all invariants hold",
         seeds.end - seeds.start,
         seeds.start,
         seeds.end

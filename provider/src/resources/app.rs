@@ -197,7 +197,8 @@ impl App {
         let nothing = AppRecord::default();
         let record = snapshot.fleet.apps.get(name).unwrap_or(&nothing);
         let world = &snapshot.world;
-        let observation = world.of_app(name, &record.work);
+        let mut observation = world.of_app(name, &record.work);
+        observation.volumes = snapshot.volumes.get(name).cloned().unwrap_or_default();
         self.tell_of_dead_members(&observation, &mut read.diagnostics);
         let adopts = import::pending(&read.state, record.entry.as_ref());
         if !adopts.is_empty() {
@@ -211,7 +212,9 @@ impl App {
             }
             return;
         };
-        if entry.deleted.is_some() && observation.workloads.is_empty() {
+        // The record goes last: until then something of it may be left, such as a volume that is to go, too.
+        let is_gone = observation.workloads.is_empty() && record.work_revision == 0;
+        if entry.deleted.is_some() && is_gone {
             read.state = Value::Null;
             return;
         }

@@ -34,6 +34,7 @@ fn seen(words: &str) -> Seen {
         healthy_since: None,
         started_at: String::new(),
         ever_started: true,
+        description: String::new(),
     }
 }
 

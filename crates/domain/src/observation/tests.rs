@@ -1,7 +1,7 @@
 //! Whose an Incus instance is, told by its keys, by the record, and last by its name.
 
 use super::*;
-use crate::work::{Made, Slot};
+use crate::work::Slot;
 
 /// "web-g0 web 0 g0": the name, then the app, place and generation of its keys; only a name: its member is silent.
 fn seen(words: &str) -> Seen {
@@ -23,6 +23,7 @@ fn seen(words: &str) -> Seen {
         healthy_since: None,
         started_at: String::new(),
         ever_started: true,
+        description: String::new(),
     }
 }
 
@@ -64,10 +65,17 @@ fn of_two_with_the_same_keys_one_is_a_copy() {
             &[][..],
         ),
         (
-            &["web-g0 web 0 g0", "db-g0 db 0 g0"][..],
+            &["web-g0 web 0 g0", "web-g1 db 0 g0"][..],
             "",
             &["web-g0"][..],
-            &["db-g0"][..],
+            &["web-g1"][..],
+        ),
+        // What could never be called like one of ours concerns nobody.
+        (
+            &["web-g0 web 0 g0", "db-g0 db 0 g0", "webs-g0 webs 0 g0"][..],
+            "",
+            &["web-g0"][..],
+            &[][..],
         ),
         // The one that has the name which we would give it, wherever it stands in the list.
         (

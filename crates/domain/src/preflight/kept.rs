@@ -3,7 +3,7 @@
 //! Before: `preflight::check`, with the volumes of all pools. Not here: whether the pools are there (`rooms.rs`).
 
 use super::Facts;
-use crate::app::AppSpec;
+use crate::app::{AppSpec, in_another_pool};
 use crate::issue::{Issue, Step};
 use crate::observation::{Observation, VolumeSeen};
 
@@ -35,23 +35,14 @@ pub(super) fn check(
             Some(_) => "pool",
             None => "class",
         };
-        let VolumeSeen {
-            name: there,
-            pool: its_pool,
-            ..
-        } = seen;
         issues.push(Issue::new(
             vec![
                 Step::Attribute("volumes"),
                 Step::Key(name.clone()),
                 Step::Attribute(attribute),
             ],
-            "The data of a volume is in another pool",
-            format!(
-                "The volume {there} is in the pool {its_pool}, and is declared to be in {pool}, where it would be empty. \
-                 Expected `pool = {its_pool:?}` or another name for a new volume. To move it, destroy the app without its \
-                 volumes, run `incus storage volume move {its_pool}/{there} {pool}/{there}`, and apply this."
-            ),
+            "The data of a volume is elsewhere",
+            in_another_pool(seen, pool),
         ));
     }
 }

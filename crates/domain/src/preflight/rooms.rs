@@ -33,12 +33,33 @@ fn limits(spec: &AppSpec, facts: &Facts, observation: &Observation, issues: &mut
     let missing = observation.places(spec.replicas).filter(is_empty).count();
     let declared = spec.hash();
     // Of a member that does not answer nobody knows what its workloads were made from.
-    let mut live = observation
+    let live = observation
         .workloads
         .iter()
         .filter(|one| one.status.is_live());
-    let rolls = live.any(|one| one.spec != declared);
-    let needed = missing + usize::from(rolls);
+    let outdated = live.clone().filter(|one| one.spec != declared).count();
+    let is_twice = |place: &crate::place::Place| {
+        let here = live.clone().filter(|one| one.place == *place);
+        here.count() > 1
+    };
+    let beside = observation
+        .places(spec.replicas)
+        .any(|place| is_twice(&place));
+    // Replicas roll one after the other, machines side by side; one that is on trial already needs no more room.
+    let most_at_once = match spec.replicas {
+        Replicas::Count(_) => 1,
+        Replicas::PerNode => usize::MAX,
+    };
+    let beside = if beside {
+        0
+    } else {
+        outdated.min(most_at_once)
+    };
+    let rolls = beside > 0;
+    let needed = missing + beside;
+    if needed == 0 {
+        return;
+    }
     let is_vm = spec.workload.kind == Kind::Vm;
     let here = || {
         facts

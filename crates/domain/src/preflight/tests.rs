@@ -206,6 +206,7 @@ fn workload(name: &str, spec: &str) -> Seen {
         healthy_since: None,
         started_at: String::new(),
         ever_started: true,
+        description: String::new(),
     }
 }
 
@@ -333,7 +334,7 @@ fn profiles_can_make_an_app_exclusive() {
 /// class or the provider's default.
 #[test]
 fn data_stays_in_its_pool() {
-    let elsewhere = "The data of a volume is in another pool";
+    let elsewhere = "The data of a volume is elsewhere";
     let cases = [
         (VolumeClass::Local, None, "local", None),
         (VolumeClass::Local, Some("local"), "local", None),

@@ -130,6 +130,7 @@ impl World<'_> {
                     started_at: String::new(),
                     restarted: false,
                     ever_started: true,
+                    description: String::new(),
                 });
                 self.observation.workloads.sort_by(|one, other| {
                     (&one.place, one.generation).cmp(&(&other.place, other.generation))
@@ -168,7 +169,7 @@ impl World<'_> {
                 workload.healthy_since = Some(*since);
                 workload.restarted = false;
             }),
-            Step::ClearHealthy { name } => {
+            Step::ClearHealthy { name, .. } => {
                 self.change(name, |workload| workload.healthy_since = None)
             }
             Step::KeepOutput { name, .. } => {

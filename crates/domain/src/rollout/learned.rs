@@ -178,6 +178,7 @@ mod tests {
             started_at: String::new(),
             restarted: false,
             ever_started: true,
+            description: String::new(),
         };
         Observation {
             workloads: vec![workload],
@@ -245,6 +246,7 @@ mod tests {
     fn a_disturbance_without_end_is_an_error() {
         let stamp = Step::ClearHealthy {
             name: "web-g0".to_owned(),
+            description: String::new(),
         };
         let mut learned = Learned::default();
         for _ in 0..DISTURBANCES {

@@ -9,6 +9,7 @@ mod machines;
 mod make;
 
 use core::time::Duration;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::slot::{self, Slot, Trial};
@@ -120,12 +121,10 @@ impl<'a> Pass<'a> {
         let mut decision = self.create(place, None);
         // What served before is gone, or on a member that is. Should it come back, what has proven itself meanwhile stays.
         if !decision.steps.is_empty() {
-            decision
-                .work
-                .slots
-                .entry(place.clone())
-                .or_default()
-                .serving = None;
+            // A place of which nothing is known yet has none, and counts from the first generation on.
+            if let Some(slot) = decision.work.slots.get_mut(place) {
+                slot.serving = None;
+            }
         }
         Some(decision)
     }
@@ -261,6 +260,7 @@ impl<'a> Pass<'a> {
                     name,
                     since: self.now,
                     start: candidate.started_at.clone(),
+                    description: candidate.description.clone(),
                 };
                 match (
                     self.observation.probes.get(&candidate.name)?,
@@ -271,7 +271,10 @@ impl<'a> Pass<'a> {
                     (Probe::Healthy, Some(since)) if since > self.now => Some(stamp(name)),
                     // Of a start before this one.
                     (Probe::Healthy, Some(_)) if candidate.restarted => Some(stamp(name)),
-                    (Probe::Unhealthy(_), Some(_)) => Some(Step::ClearHealthy { name }),
+                    (Probe::Unhealthy(_), Some(_)) => Some(Step::ClearHealthy {
+                        name,
+                        description: candidate.description.clone(),
+                    }),
                     (Probe::Healthy, Some(_)) | (Probe::Unhealthy(_), None) => None,
                 }
             })
@@ -283,6 +286,7 @@ impl<'a> Pass<'a> {
         if served {
             steps.push(Step::ClearHealthy {
                 name: workload.name.clone(),
+                description: workload.description.clone(),
             });
         }
         steps.push(Step::Start {
@@ -337,8 +341,12 @@ impl<'a> Pass<'a> {
 }
 
 /// The record, with the clock of every trial that this revision sees for the first time.
-pub(super) fn with_trials(work: &Work, slots: &[(Place, Slot<'_>)], now: Moment) -> Work {
-    let mut next = work.clone();
+pub(super) fn with_trials<'a>(
+    work: &'a Work,
+    slots: &[(Place, Slot<'_>)],
+    now: Moment,
+) -> Cow<'a, Work> {
+    let mut next = Cow::Borrowed(work);
     for (place, slot) in slots {
         let Slot::OnTrial { candidate, .. } = slot else {
             continue;
@@ -346,7 +354,7 @@ pub(super) fn with_trials(work: &Work, slots: &[(Place, Slot<'_>)], now: Moment)
         // One that has not begun yet is of a clock that has been set back since, and would last for ever.
         let began_at = work.trial_since(place, candidate.generation);
         if began_at.is_none_or(|began_at| began_at > now) {
-            next.begin(candidate, now);
+            next.to_mut().begin(candidate, now);
         }
     }
     next

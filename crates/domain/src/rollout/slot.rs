@@ -170,6 +170,10 @@ impl<'a, 'b> Judge<'a, 'b> {
     /// Takes those of which the deletion was decided away from `live`, and tells which of them go now: what does not
     /// serve, and the rest as soon as another one is proven. Until then it may go on, but nothing is left to it.
     fn doomed(&self, live: &mut Vec<&'a Workload>) -> Vec<&'a Workload> {
+        // Of thousands of places hardly any has one.
+        if !live.iter().any(|workload| self.work.is_doomed(workload)) {
+            return Vec::new();
+        }
         let (mut doomed, rest): (Vec<_>, Vec<_>) = live
             .iter()
             .partition(|workload| self.work.is_doomed(workload));
@@ -217,8 +221,10 @@ impl<'a, 'b> Judge<'a, 'b> {
         unknown: Option<&'a Workload>,
         lost: Option<&'a Workload>,
     ) -> Slot<'a> {
+        // Where only one may run, what is down is not started while another one may be running where nobody sees it.
+        let may_run = !(self.runs_alone() && is_down(workload) && (unknown.or(lost)).is_some());
         match (unknown, lost, self.work.failed_at(place)) {
-            _ if workload.spec == self.declared => self.of_declared(workload, None),
+            _ if workload.spec == self.declared && may_run => self.of_declared(workload, None),
             (Some(unknown), _, _) => Slot::Unknown(unknown),
             (None, Some(lost), _) if self.runs_alone() => Slot::OutOfReach(lost),
             (None, _, Some(failure)) => Slot::GivenUp {
@@ -230,15 +236,18 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// Of the generations before the newest, the one that serves: one that runs before one that does not, then the one
-    /// that the record names, then one that was healthy before one that was not, then the newest.
+    /// that the record names, then one that was healthy before one that was not, then the newest. Where only one may run,
+    /// it was stopped on purpose, and the record comes first: that one is the way back.
     fn serving(&self, place: &Place, older: &[&'a Workload]) -> Option<&'a Workload> {
         let recorded = self.recorded_serving(place);
         older
             .iter()
             .max_by_key(|workload| {
+                let named = recorded == Some(workload.generation);
                 (
+                    self.runs_alone() && named,
                     runs(workload),
-                    recorded == Some(workload.generation),
+                    named,
                     workload.healthy_since.is_some(),
                     workload.generation,
                 )

@@ -83,11 +83,15 @@ pub enum Step {
         since: Moment,
         /// Which start of it that was.
         start: String,
+        /// What is said about it: a change that does not say it again would empty it.
+        description: String,
     },
     /// Forget that a workload was healthy: it is not any more, or it is about to be started again (HO-APP-38).
     ClearHealthy {
         /// The name of its Incus instance.
         name: String,
+        /// What is said about it: a change that does not say it again would empty it.
+        description: String,
     },
     /// Read what a failed workload printed last, before it is deleted with it.
     KeepOutput {
@@ -194,7 +198,7 @@ impl fmt::Display for Step {
                 place, generation, ..
             } => write!(formatter, "{place}: stop generation {generation}"),
             Step::StampHealthy { name, .. } => write!(formatter, "{name}: healthy"),
-            Step::ClearHealthy { name } => write!(formatter, "{name}: not healthy"),
+            Step::ClearHealthy { name, .. } => write!(formatter, "{name}: not healthy"),
             Step::KeepOutput { name, .. } => write!(formatter, "{name}: keep the last output"),
             Step::Delete {
                 place,

@@ -222,6 +222,7 @@ impl There {
             started_at: String::new(),
             restarted: false,
             ever_started: status != "never",
+            description: String::new(),
         };
         for word in rest {
             let (name, text) = (name.clone(), (*word).to_owned());

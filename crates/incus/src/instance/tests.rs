@@ -36,7 +36,7 @@ fn requests_print() {
             "POST /1.0/instances?project=p&target=m%201",
         ),
         (
-            patch_config("p", "w", &keys).to_string(),
+            patch_config("p", "w", &keys, "").to_string(),
             "PATCH /1.0/instances/w?project=p",
         ),
         (
@@ -74,6 +74,14 @@ fn requests_print() {
         create("p", &post).target("m1").doing(),
         "creating instance web-0-g0 on member m1"
     );
+}
+
+/// A server that is not told the description again forgets it.
+#[test]
+fn a_change_of_keys_says_the_description_again() {
+    let keys = BTreeMap::from([("user.k".to_owned(), "v".to_owned())]);
+    let expected = json!({ "config": { "user.k": "v" }, "description": "kept" });
+    assert_eq!(*body(&patch_config("p", "w", &keys, "kept")), expected);
 }
 
 #[test]

@@ -92,9 +92,12 @@ pub(crate) async fn ensure(
     pulling: &Pulling<'_>,
 ) -> Result<InUse, Error> {
     let Some(server) = &image.server else {
-        // Whether it still is there shows when a workload is made from it.
         let digest = image.digest.clone().unwrap_or_default();
-        return Ok(InUse::unguarded(digest));
+        // Nothing is stopped for one that is gone.
+        return match find(cluster, image, &digest).await? {
+            Some(found) => Ok(InUse::unguarded(found.fingerprint)),
+            None => Err(no_image(cluster, image.reference.written())),
+        };
     };
     loop {
         if let Some(image) = at_hand(cluster, image).await? {

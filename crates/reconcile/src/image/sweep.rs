@@ -32,6 +32,8 @@ pub(crate) async fn sweep(cluster: &Cluster, leaving: Option<&str>) -> Result<()
     let images = cluster.client.send(image::list(&cluster.project)).await?;
     let ours: Vec<(String, String)> = images
         .iter()
+        // One that somebody has given a name is wanted.
+        .filter(|image| image.aliases.is_empty())
         .filter_map(|image| Some((image.fingerprint.clone(), Mark::digest_on(image)?)))
         .collect();
     if ours.is_empty() {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Rollout, pin};
 use crate::cluster::Cluster;
 use crate::error::Error;
+use crate::observe;
 use crate::store::{self, AppRecord, Fleet};
 
 /// How often an app is taken up again whose record another executor has won meanwhile.
@@ -107,14 +108,26 @@ async fn take_up(
             });
         }
     };
-    let (spec, architecture) = pin(cluster, spec, spec.image.digest.clone()).await?;
+    if spec.node_secrets.is_some() {
+        let members = observe::members(cluster).await?;
+        let mut machines = members.iter().map(|member| &member.name);
+        // The app's own apply has the secrets of a new machine; without them its workload would be whole for ever.
+        if machines.any(|machine| !secrets.machines.contains_key(machine)) {
+            return Ok(());
+        }
+    }
+    let (mut spec, architecture) = pin(cluster, spec, spec.image.digest.clone()).await?;
+    // What was taken over once is taken over, and trials of before this arrival were watched by nobody.
+    spec.adopts = Default::default();
+    let mut work = record.work.clone();
+    work.forget_trials();
     let rollout = Rollout {
         cluster,
         spec: &spec,
         architecture,
         secrets,
         revision: record.entry.as_ref().map_or(0, |entry| entry.revision),
-        work: record.work.clone(),
+        work,
         work_revision: record.work_revision,
         limit,
         stop,

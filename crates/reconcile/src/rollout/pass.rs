@@ -125,7 +125,9 @@ async fn observe(
     let world = observe::world(rollout.cluster).await?;
     let mut observation = world.of_app(&rollout.spec.name, &rollout.work);
     observation.architecture.clone_from(&rollout.architecture);
-    observation.volumes = observe::volumes(rollout.cluster, rollout.spec).await?;
+    if !rollout.spec.volumes.is_empty() {
+        observation.volumes = observe::volumes(rollout.cluster, &rollout.spec.name).await?;
+    }
     let strategy = rollout.spec.r#type.strategy();
     let applied = memory.learned.apply(&mut observation, strategy);
     applied.map_err(|unmade| memory.unmade(unmade))?;
@@ -229,7 +231,7 @@ fn lanes(steps: &[Step], observation: &Observation) -> Vec<Vec<Step>> {
         | Step::Start { place, .. }
         | Step::Delete { place, .. } => place.machine().map(str::to_owned),
         Step::StampHealthy { name, .. }
-        | Step::ClearHealthy { name }
+        | Step::ClearHealthy { name, .. }
         | Step::KeepOutput { name, .. } => {
             let mut workloads = observation.workloads.iter();
             let workload = workloads.find(|workload| workload.name == *name);

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use domain::app::{AppSpec, STOP_GRACE};
+use domain::app::STOP_GRACE;
 use domain::entry::{Kind, RevisionName};
 use domain::observation::{Observation, VolumeSeen};
 use domain::rollout::PROBE_INTERVAL;
@@ -36,8 +36,8 @@ pub struct Destroy<'a> {
     pub tombstone: u64,
     /// The number of its work record, and the record.
     pub work: (u64, Work),
-    /// The declaration whose volumes are to go, too; none keeps them.
-    pub volumes_of: Option<&'a AppSpec>,
+    /// Whether its volumes are to go, too.
+    pub with_volumes: bool,
     /// How long all of it may take.
     pub limit: Duration,
 }
@@ -60,7 +60,7 @@ pub async fn remove(
         app,
         tombstone,
         work: (mut work_revision, mut work),
-        volumes_of,
+        with_volumes,
         limit,
     } = destroy;
     let give_up_at = until(limit);
@@ -78,11 +78,11 @@ pub async fn remove(
         let making = making(cluster, app, &work).await?;
         let world = observe::world(cluster).await?;
         let mut observation = world.of_app(app, &work);
-        if let Some(spec) = volumes_of {
-            observation.volumes = observe::volumes(cluster, spec).await?;
+        if with_volumes {
+            observation.volumes = observe::volumes(cluster, app).await?;
         }
         late.see(&observation);
-        let removal = removal::decide(&observation, &work, volumes_of.is_some());
+        let removal = removal::decide(&observation, &work, with_volumes);
         let is_done = matches!(removal, Removal::Done | Removal::DeleteVolumes(_));
         let (next, workloads) = match removal {
             Removal::Delete { work, workloads } => (work, workloads),

@@ -227,14 +227,19 @@ impl Executor {
             (Step::CreateVolume { .. } | Step::ResizeVolume { .. }, _) => {
                 Err("there are no volumes here")
             }
-            (Step::StampHealthy { name, since, start }, _) => {
+            (
+                Step::StampHealthy {
+                    name, since, start, ..
+                },
+                _,
+            ) => {
                 let stamp = [
                     (key::HEALTHY_SINCE, Some(since.0.to_string())),
                     (key::HEALTHY_START, Some(start.clone())),
                 ];
                 fleet.patch(name, &stamp, luck).map(|()| None)
             }
-            (Step::ClearHealthy { name }, _) => {
+            (Step::ClearHealthy { name, .. }, _) => {
                 let stamp = [(key::HEALTHY_SINCE, None)];
                 fleet.patch(name, &stamp, luck).map(|()| None)
             }

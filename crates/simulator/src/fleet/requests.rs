@@ -84,6 +84,7 @@ impl Fleet {
                 config,
                 started_at: instance.started_at(),
                 ever_started: instance.starts > 0,
+                description: String::new(),
             }
         };
         self.instances.iter().map(seen).collect()

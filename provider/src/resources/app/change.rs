@@ -94,7 +94,10 @@ pub(super) async fn update(cluster: &Cluster, request: UpdateRequest, call: &Cal
 /// Destroys an app: a tombstone first, so that nobody creates anything any more, then the workloads.
 pub(super) async fn delete(cluster: &Cluster, request: DeleteRequest, call: &Call) -> Applied {
     let name = name_of(&request.prior);
-    match remove(cluster, &request.prior, &name, call).await {
+    // Without what a Read has noted nobody knows whether this is a part of a replacement: then the data stays.
+    let noted = Private::read(&request.private);
+    let keeps_volumes = noted.is_none_or(|noted| noted.replaced);
+    match remove(cluster, &request.prior, &name, keeps_volumes, call).await {
         Ok(diagnostics) if diagnostics.has_errors() => Applied {
             state: request.prior,
             private: request.private,
@@ -389,6 +392,7 @@ async fn remove(
     cluster: &Cluster,
     prior: &Value,
     name: &str,
+    keeps_volumes: bool,
     call: &Call,
 ) -> Result<Diagnostics, Error> {
     cluster.server().await?;
@@ -408,18 +412,17 @@ async fn remove(
         .unwrap_or(DEFAULT_TIMEOUT);
     // Also where one stands already: a destroy that was cut off may still be at it, and is overtaken by this one.
     let tombstone = bury(cluster, name, entry).await?;
-    let spec = entry.spec.clone();
     // What was recorded in between tells of workloads, too.
     let record = store::snapshot(cluster).await?.apps.remove(name);
     let record = record.unwrap_or_default();
     // What was never applied does not count, so the state says whether the data goes, too.
     let on_destroy = prior.attr("on_destroy").attr("delete_volumes");
-    let delete_volumes = on_destroy.as_bool().unwrap_or_default();
+    let delete_volumes = on_destroy.as_bool().unwrap_or_default() && !keeps_volumes;
     let destroy = Destroy {
         app: name,
         tombstone,
         work: (record.work_revision, record.work),
-        volumes_of: spec.as_ref().filter(|_| delete_volumes),
+        with_volumes: delete_volumes,
         limit,
     };
     rollout::remove(cluster, destroy, &call.stop_token()).await?;

@@ -72,7 +72,10 @@ fn whole(app: &str, cluster: &Cluster, entry: Option<&Entry>) -> Result<Value, S
     object.set_attr("rollout_steps", schema::no_steps());
     if let Some(spec) = &entry.spec {
         object.set_attr("update_strategy", spec.r#type.update_strategy());
-        object.set_attr("image_digest", Value::from(spec.image.digest.as_deref()));
+        // Of a later revision that failed it would be another image's.
+        let digest = spec.image.digest.as_deref();
+        let digest = digest.filter(|_| applied.revision == entry.revision);
+        object.set_attr("image_digest", Value::from(digest));
     }
     Ok(object)
 }

@@ -6,7 +6,7 @@
 
 use domain::adoption::{self, Refusal};
 use domain::app::declared::NotASpec;
-use domain::app::{AppSpec, Replicas, Track};
+use domain::app::{self, AppSpec, Replicas, Track};
 use domain::entry;
 use domain::moment::Moment;
 use domain::observation::Observation;
@@ -59,6 +59,14 @@ pub(super) fn plan(plan: &mut Plan<'_>) {
 
 /// There was no Read before a create, so the steps are those for an empty fleet.
 fn plan_create(plan: &mut Plan<'_>, spec: Option<&AppSpec>) {
+    // Something was noted about what was there before: this is the second half of a replacement.
+    if let Some(before) = Private::read(&plan.private) {
+        let noted = Private {
+            replaced: true,
+            ..before
+        };
+        plan.private = noted.write();
+    }
     plan.set("executor", "provider");
     let Some(spec) = spec else { return };
     plan.set("update_strategy", spec.r#type.update_strategy());
@@ -98,6 +106,14 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
     {
         return;
     }
+    let moved = private.as_ref().map(|seen| {
+        let published = seen.spec.as_ref().map(|spec| &spec.volumes);
+        let seen = &seen.observation.volumes;
+        app::moved(&spec.volumes, published.unwrap_or(&spec.volumes), seen)
+    });
+    if let Some(moved) = moved.filter(|moved| !moved.is_empty()) {
+        return plan.diagnostics.extend(diagnose::issues(&moved));
+    }
     let steps = match private {
         Some(seen) => match steps(&spec, &seen) {
             Ok(steps) => texts(steps),
@@ -110,7 +126,7 @@ fn plan_update(plan: &mut Plan<'_>, spec: Option<AppSpec>) {
         None => Value::Unknown,
     };
     change(plan, steps);
-    if new_image {
+    if new_image || plan.prior.attr("image_digest").is_null() {
         plan.set_unknown("image_digest");
     } else if digest.is_some() {
         plan.set("image_digest", digest);

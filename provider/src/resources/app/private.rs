@@ -37,6 +37,9 @@ pub(super) struct Private {
     /// The instances that the next apply takes over.
     #[serde(default)]
     pub(super) adopts: Vec<Found>,
+    /// Whether a destroy that gets this is a part of a replacement: what comes after it takes the volumes up again.
+    #[serde(default)]
+    pub(super) replaced: bool,
     /// The certificate of the cluster that it was seen on: no other one is asked about this app.
     #[serde(default)]
     pub(super) cluster: Option<String>,
@@ -75,6 +78,7 @@ impl Private {
             failed_image: None,
             followed: None,
             adopts: Vec::new(),
+            replaced: false,
             cluster: cluster.map(|cluster| cluster.to_string()),
         }
     }
@@ -101,6 +105,7 @@ impl Private {
 fn for_plans(app: &str, observation: &Observation) -> Observation {
     let mut kept = Observation {
         workloads: observation.workloads.clone(),
+        volumes: observation.volumes.clone(),
         foreign: observation.foreign.clone(),
         unclear: observation.unclear.clone(),
         members: observation.members.clone(),

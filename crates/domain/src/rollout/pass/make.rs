@@ -4,7 +4,7 @@
 //! workload goes where the volume has really come to be.
 
 use super::{Conflict, Decision, Next, Pass};
-use crate::app::{Volume, VolumeClass};
+use crate::app::{Strategy, Volume};
 use crate::observation::{VolumeSeen, Workload};
 use crate::place::Place;
 use crate::placement::{self, NoMember};
@@ -60,14 +60,13 @@ impl Pass<'_> {
         Ok(decision)
     }
 
-    /// The member for the next workload: where its local volumes are; where they will be, if it serves already; else the
-    /// best of all.
+    /// The member for the next workload: where its local volumes are; where the one before is, if that was stopped for it
+    /// (it holds its volumes and counts for its ports until it is gone); else the best of all.
     fn member_for(
         &self,
         place: &Place,
         before: Option<&Workload>,
     ) -> Result<Option<String>, NoMember> {
-        let is_local = |volume: &Volume| volume.class == VolumeClass::Local;
         let here = self.observation.volumes.iter().filter(|seen| {
             let declared = self.spec.volumes.get(&seen.volume);
             seen.place == *place && declared.is_some_and(|declared| is_kept(declared, seen))
@@ -81,9 +80,13 @@ impl Pass<'_> {
                 }),
             };
         }
-        let stays = self.spec.volumes.values().any(is_local);
+        let stays = self.spec.r#type.strategy() == Strategy::StopReplace;
         let member = before.and_then(|workload| workload.member.clone());
-        match member.filter(|member| stays && self.observation.is_open(member)) {
+        let may_stay = |member: &String| {
+            let placement = self.spec.placement.as_ref();
+            stays && placement::is_open(self.observation, member, placement)
+        };
+        match member.filter(may_stay) {
             Some(member) => Ok(Some(member)),
             None => placement::choose(self.observation, place, self.spec.placement.as_ref()),
         }

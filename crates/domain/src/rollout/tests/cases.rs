@@ -20,6 +20,7 @@ fn seen(declared: &AppSpec, generation: u64, keys: &[(&str, &str)]) -> Seen {
         healthy_since: Some(Moment(0)),
         started_at: String::new(),
         ever_started: true,
+        description: String::new(),
     }
 }
 
@@ -27,6 +28,32 @@ fn decide_on_seen(declared: &AppSpec, seen: &[Seen]) -> String {
     let work = Work::default();
     let observation = observation::of_app("web", seen, &[], &work);
     told(&decide(declared, &observation, &work, NOW))
+}
+
+/// HO-APP-38: whoever writes a stamp says again what is said about the workload, which would be empty otherwise.
+#[test]
+fn what_is_said_about_a_workload_is_said_again_with_its_stamp() {
+    let spec = spec("v1 x1");
+    for (since, probe) in [
+        (None, Probe::Healthy),
+        (Some(NOW), Probe::Unhealthy("it is down".to_owned())),
+    ] {
+        let one = Seen {
+            healthy_since: since,
+            description: "ours".to_owned(),
+            ..seen(&spec, 0, &[])
+        };
+        let work = Work::default();
+        let mut observation = observation::of_app("web", &[one], &[], &work);
+        observation.probes.insert("web-g0".to_owned(), probe);
+        let steps = decide(&spec, &observation, &work, NOW).steps;
+        let [Step::StampHealthy { description, .. } | Step::ClearHealthy { description, .. }] =
+            steps.as_slice()
+        else {
+            panic!("{steps:?}");
+        };
+        assert_eq!(description, "ours");
+    }
 }
 
 /// A server adds keys of its own after a create, and people set others by hand: only what is declared is compared.

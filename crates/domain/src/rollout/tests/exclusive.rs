@@ -47,6 +47,16 @@ fn what_fails_gives_way_to_what_served_before() {
     );
 }
 
+/// A create that was cut off came late: of three, the way back stays, whatever runs.
+#[test]
+fn the_way_back_outlives_what_came_late() {
+    check(
+        "
+        v2 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 running, 0 g2 v2 running, record 0 serving g0 | replica 0: remove generation 1; again
+        ",
+    );
+}
+
 /// A declaration that changes half-way: only the candidate goes, and a stopped one is no loser for having been stopped.
 #[test]
 fn a_change_half_way_keeps_the_way_back() {
@@ -85,6 +95,10 @@ fn nothing_takes_the_place_of_what_may_be_running() {
         v1 x1 alone | 0 g0 v1 lost                                         | web-0-g0 is out of reach
         v2 x1 alone | 0 g0 v1 lost                                         | web-0-g0 is out of reach
         v2 x1 alone | 0 g0 v1 unknown                                      | wait 1s
+        # Changed back: the old one is not started while the candidate may be running out of sight.
+        v1 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 lost             | web-0-g1 is out of reach
+        v1 x1 alone | 0 g0 v1 unfinished healthy, 0 g1 v2 unknown          | wait 1s
+        v1 x1 alone | 0 g0 v1 running healthy, 0 g1 v2 lost                | converged
         # One is missing: no other one stops for its successor.
         v2 x2 alone | 0 g0 v1 running healthy, 1 g0 v1 lost                | web-1-g0 is out of reach
         v1 x1       | 0 g0 v1 lost                                         | replica 0: create generation 1; again

@@ -46,6 +46,7 @@ fn applied() -> (Value, Private) {
         started_at: String::new(),
         restarted: false,
         ever_started: true,
+        description: String::new(),
     };
     let seen = Private {
         revision: 1,
@@ -60,6 +61,7 @@ fn applied() -> (Value, Private) {
         failed_image: None,
         followed: None,
         adopts: Vec::new(),
+        replaced: false,
         cluster: None,
     };
     (state, seen)
@@ -304,6 +306,7 @@ fn another_spelling_of_a_server_changes_nothing() {
 /// What an import of instances made by hand leaves in the state, and what the Read after it has found.
 fn imported(instances: &[&str]) -> (Value, Private) {
     let found = |name: &&str| Found {
+        description: String::new(),
         name: (*name).to_owned(),
         member: None,
         base_image: "abc".to_owned(),

@@ -53,8 +53,8 @@ test: prerequisites
 demo: prerequisites
 	@$(ACCEPTANCE) demo
 
-# Kills the provider before and after every request of an app's create, roll, replacement, scale and destroy, and of a member's bootstrap,
-# join and removal. Takes long.
+# Kills the provider before and after every request of an app's create, roll, replacement in place, scale and destroy, and of
+# a member's bootstrap, join and removal. Takes long.
 soak: prerequisites
 	@$(ACCEPTANCE) soak
 

@@ -10,8 +10,19 @@ terraform {
 }
 
 provider "homelab" {
-  alias     = "cluster"
-  endpoints = ["https://10.0.0.11:8443", "https://10.0.0.12:8443", "https://10.0.0.13:8443"]
+  alias              = "cluster"
+  endpoints          = ["https://10.0.0.11:8443", "https://10.0.0.12:8443", "https://10.0.0.13:8443"]
+  client_certificate = var.client_certificate
+  client_key         = var.client_key
+}
+
+variable "client_certificate" {
+  type = string
+}
+
+variable "client_key" {
+  type      = string
+  ephemeral = true
 }
 
 variable "database_url" {

@@ -51,7 +51,7 @@ struct Site {
 }
 
 fn program(context: &Context) -> Result<()> {
-    let site = Site::up(context)?;
+    let mut site = Site::up(context)?;
     let text = site.example()?;
     let write = |text: &str| site.workspace.write("main.tf", text);
     write(&text)?;
@@ -143,7 +143,7 @@ impl Site {
     }
 
     /// The example with the lab's servers, and shorter times.
-    fn example(&self) -> Result<String> {
+    fn example(&mut self) -> Result<String> {
         let path = repository().join("examples/apps/main.tf");
         let mut text = fs::read_to_string(&path).context("reading the example")?;
         let mut replace = |from: &str, to: &str| {
@@ -154,6 +154,11 @@ impl Site {
         for (number, member) in self.lab.members().iter().enumerate() {
             let from = format!("https://10.0.0.{}:8443", 11 + number);
             replace(&from, &endpoint(&member.socket()))?;
+        }
+        // A socket asks for none.
+        for credential in ["client_certificate", "client_key"] {
+            replace(&format!("var.{credential}"), "null")?;
+            self.workspace.set(&format!("TF_VAR_{credential}"), "none");
         }
         replace("https://registry.example.net", &self.registry.server())?;
         replace("\"30s\"", "\"2s\"")?;

@@ -82,7 +82,7 @@ impl<'a> Stage<'a> {
         let app = if self.act == Act::Replace {
             let with_it = "  on_destroy = { delete_volumes = true }\n";
             exclusive::app(&self.name, declared.replicas, declared.image, with_it)
-                .replace("\"2s\"", "\"1s\"")
+                .replace("\"2s\"", "\"0s\"")
         } else {
             App {
                 min_healthy_time: "1s",

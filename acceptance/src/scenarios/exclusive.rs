@@ -16,7 +16,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "what_may_run_only_once_is_replaced_in_place",
         proves: "An app with a volume never runs twice, keeps its data over a new image, comes back with it after an image that \
-                 fails, and again after a destroy that keeps volumes; one that is to delete them does. Another pool is refused \
+                 fails, and again after a destroy that keeps volumes and after a replacement; a destroy that is to delete them does. Another pool is refused \
                  while the data is in this one, and a backup of the volume is left alone.",
         group: "exclusive",
         needs: &[],
@@ -147,6 +147,11 @@ fn forget(
 ) -> Result<()> {
     declare()?;
     workspace.apply()?.succeeded()?;
+    // A replacement is no destroy: what comes after it takes the data up again.
+    let replace = ["apply", "-no-color", "-input=false", "-auto-approve"];
+    let replace = [&replace[..], &["-replace=homelab_app.data"]].concat();
+    workspace.run(&replace)?.succeeded()?;
+    expect_left(observer, VERSION_2)?;
     workspace.destroy()?.succeeded()?;
     let left = volumes(observer, "data")?;
     ensure!(left.len() == 1 && left[0]["name"] == "backup", "{left:#?}");
